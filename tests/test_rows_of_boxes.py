@@ -10,7 +10,7 @@ import quirk
 from quirk import GROUND, Body, Contact, Force, Friction, Motion, surface
 from quirk.dynamics.contact.contact_modes import Grip
 from quirk.dynamics.contact.coulomb import coulomb
-from quirk.dynamics.contact.load_sharing import held_by_all
+from quirk.dynamics.contact.loads_at_rest import held_by_all
 from quirk.dynamics.contact.painleve import has_one_solution
 
 G = 9.81

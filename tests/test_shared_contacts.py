@@ -9,8 +9,8 @@ from quirk import GROUND, Body, Contact, Force, Friction, Motion, surface
 from quirk.dynamics.contact.contact_modes import Grip
 from quirk.dynamics.contact.coulomb import coulomb
 from quirk.dynamics.contact.friction_cones import inside, least_norm
-from quirk.dynamics.contact.load_sharing import held_by_all
-from quirk.dynamics.sparse.kernels.room import most_room, scratch_of
+from quirk.dynamics.contact.loads_at_rest import held_by_all
+from quirk.dynamics.contact.most_room import with_most_room
 
 G = 9.81
 
@@ -167,11 +167,7 @@ def test_ways_to_share_a_load_agree_on_whether_there_is_one():
         coefficients = rng.uniform(0.1, 1.0, count)
         c = V.T @ z.ravel()
         ways = np.linalg.svd(V, full_matrices=True)[0][:, V.shape[1] :]
-        shared, free = V @ c, ways.shape[1]
-        far = most_room(
-            shared, np.ascontiguousarray(ways).ravel(), count, free, 1 / coefficients,
-            np.zeros(scratch_of(count, free)),
-        )  # fmt: skip
+        shared, far = with_most_room(V @ c, ways, 1 / coefficients)
         found = least_norm(V, c, coefficients)
         np.testing.assert_allclose(V.T @ shared, c, atol=1e-9, err_msg=f"case {case}")
         if abs(far) < 1e-3:

@@ -100,20 +100,25 @@ class Patch(Reading):
     """Watched margin, N, before several contacts or joints that share a load slip together.
 
     The margin is the distance from the friction limits for the best distribution of the load over the m contacts. A
-    joint with a constant friction limit counts as a contact with constant normal load. Friction of sliding contacts is
-    proportional to their normal loads, which are not negative.
+    joint with a constant friction limit counts as a contact with constant normal load; a joint with a limit in
+    proportion to its load as a contact with this load. Friction of sliding contacts is proportional to their normal
+    loads, which are not negative. There are c = 3 m + 6 b components: normal load and two friction components of each
+    contact, and two bearing forces, in axes of body i, of each of b joints with a limit in proportion to their load.
 
     Attributes
     ----------
     quantity : "patch"
     members : names of the friction elements that stick
     rows : the h rows, each as the name of a constraint and the index of its row
-    constants : (3 m,) constant part of the load
-    weights : (3 m, h) coefficients of one distribution of the load with respect to the multipliers of the rows: normal
-        load and two friction components of each contact
-    basis : (3 m, d) distributions with zero resultant, as columns; without the effect of sliding friction
+    constants : (c,) constant part of the load
+    weights : (c, h) coefficients of one distribution of the load with respect to the multipliers of the rows
+    basis : (c, d) distributions with zero resultant, as columns; without the effect of sliding friction
     coefficients : (m,) coefficients of static friction; 0 for contacts that slide or have no friction
     sliding : (m,) name of the sliding friction element of each contact, or None
+    joints : (b,) the joints with a limit in proportion to their load
+    places : (b,) index of each of these joints among the m contacts
+    bearings : (6 b, 6) bearing forces of these joints per unit of their force and torque, in axes of body i; those of
+        the load of the run are added to the components
     """
 
     members: tuple[str, ...] = ()
@@ -123,6 +128,9 @@ class Patch(Reading):
     basis: tuple[tuple[float, ...], ...] = ()
     coefficients: tuple[float, ...] = ()
     sliding: tuple[str | None, ...] = ()
+    joints: tuple[Constraint, ...] = ()
+    places: tuple[int, ...] = ()
+    bearings: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from ..constraints.sticking import Sticking
 from ..dynamics.contact.contact_modes import DEPENDENT
 from ..dynamics.contact.friction_cones import LOADS, inside, least_norm
 from ..dynamics.contact.load_sharing import dependent
-from ..dynamics.sparse.kernels.room import most_room, scratch_of
+from ..dynamics.contact.most_room import with_most_room
 from ..errors import outside
 from ..forces import Friction
 from ..system.system import System
@@ -349,6 +349,5 @@ def _with_most_room(z: np.ndarray, ways: np.ndarray, coefficients: np.ndarray) -
     """
     acts = (coefficients > 0) & np.isfinite(coefficients)
     inverse = np.where(acts, 1 / np.where(acts, coefficients, 1.0), 0.0)
-    count, free, found = len(coefficients), ways.shape[1], z.copy()
-    room = most_room(found, ways.ravel(), count, free, inverse, np.zeros(scratch_of(count, free)))
+    found, room = with_most_room(z, ways, inverse)
     return found if room >= -NEAR_LIMIT * np.abs(found).max() else None

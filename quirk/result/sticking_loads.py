@@ -14,7 +14,7 @@ them, a warning is issued. Normal loads of sliding friction are kept, as they de
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -23,17 +23,16 @@ import numpy as np
 
 from ..analysis.contact.friction_states import Frictions
 from ..analysis.contact.gap_functions import Gaps
-from ..dynamics.contact.contact_modes import DEPENDENT
-from ..dynamics.contact.friction_cones import LOADS, inside, least_norm
 from ..dynamics.contact.impulse import impulses
 from ..dynamics.contact.load_sharing import NO_PART, dependent
 from ..dynamics.sparse.solver.solver import Solver
 from ..errors import outside
 from ..forces import ForceElement, Friction, JointFriction
 from ..system.system import System
+from .admissible_loads import least_within, roomiest
 from .contact_loads import MOST_NAMED, ContactLoads, ContactLoadWarning
 from .segment import Segment
-from .sticking_members import Limits, StickingMember, compliances, contact_members, joint_members
+from .sticking_members import Limits, compliances, contact_members, joint_members
 
 # Poses that differ by less than this, in lengths of the system or in quaternions, count as equal.
 SAME = 1e-12
@@ -192,20 +191,48 @@ class StickingLoads:
             if place is not None:
                 present[k], ways[k] = multipliers[place], answered.multipliers[:, place]
         ways[answered.rows] = np.eye(len(answered.rows))
-        groups, z = self._groups(ways, answered), np.zeros(len(answered.rows))
+        groups, none = self._groups(ways, answered), np.zeros(len(answered.rows))
+        if not groups:
+            return none, self._beyond(present, limits(none))
+        z, inside = self._least(none, present, ways, groups, limits)
+        if inside:
+            return z, []
+        # Where few distributions are left, as at the limit of sticking, the iteration may miss them.
+        directions = np.hstack([directions for _, _, directions in groups])
+        most = directions @ roomiest(self._members, limits, present, directions, ways @ directions)
+        if exceeding := self._beyond(present + ways @ most, limits(most)):
+            return z, self._beyond(present + ways @ z, limits(z)) or exceeding
+        z, inside = self._least(most, present, ways, groups, limits)
+        return (z if inside else most), []
+
+    def _least(
+        self,
+        z: np.ndarray,
+        present: np.ndarray,
+        ways: np.ndarray,
+        groups: list[tuple[list[int], list[int], np.ndarray]],
+        limits: Limits,
+    ) -> tuple[np.ndarray, bool]:
+        """Return the distribution (d,) of least weighted sum of squares, and whether it is within the limits.
+
+        It is computed by iteration for the limits at the distribution before, at first z (d,), until these settle or no
+        distribution is within them. `present` (r,) are the forces along all rows for z = 0, and `ways` (r, d) their
+        changes; `groups` are those of `_groups`.
+        """
         bounds = limits(z)
-        for _ in range(MOST if groups else 0):
-            z, before = np.zeros(len(z)), bounds
+        for _ in range(MOST):
+            z, before, inside = np.zeros(len(z)), bounds, True
             soft = compliances(self._members, bounds, self._system.model.length)
             for numbers, rows, directions in groups:
                 members = [self._members[k] for k in numbers]
-                z += directions @ _least(
+                part, found = least_within(
                     members, present[rows], ways[rows] @ directions, bounds[numbers], soft[numbers]
                 )
+                z, inside = z + directions @ part, inside and found
             bounds = limits(z)
-            if np.abs(bounds - before).max() <= SETTLED * bounds.max():
+            if not inside or np.abs(bounds - before).max() <= SETTLED * bounds.max():
                 break
-        return z, self._beyond(present + ways @ z, bounds)
+        return z, inside and not self._beyond(present + ways @ z, bounds)
 
     def _groups(self, ways: np.ndarray, answered: _Answers) -> list[tuple[list[int], list[int], np.ndarray]]:
         """Return groups of members that share a load with each other or with joints.
@@ -253,33 +280,3 @@ class StickingLoads:
             if np.linalg.norm(across) > limit + AT_LIMIT * max(size, bound):
                 found.append(member.name)
         return found
-
-
-def _least(
-    members: Sequence[StickingMember], present: np.ndarray, ways: np.ndarray, bounds: np.ndarray, soft: np.ndarray
-) -> np.ndarray:
-    """Return the amounts (d,) of the redistributions of a group for which the weighted sum of squares is least.
-
-    `present` (r,) are the forces along the r rows of its members without redistribution, and `ways` (r, d) the changes
-    per unit of each. `bounds` are the limits of joints, N, and `soft` the compliances of the rows, by member. The sum
-    `present` + `ways` z is within the limits of friction or, if none is, has least weighted sum without limits.
-    """
-    scale, row = np.ones(len(present)), 0
-    places, limits = list[int](), list[float]()
-    for member, bound, compliance in zip(members, bounds, soft, strict=True):
-        rows = range(row, row := row + len(member.own))
-        own = [*rows] if member.friction is None else [-1, *rows]
-        places += [*own, *(-1 for _ in range(LOADS - len(own)))]
-        scale[rows] = np.sqrt(compliance)
-        limits.append(np.sqrt(compliance) * bound)
-    start, ways = scale * present, scale[:, None] * ways
-    V = np.linalg.qr(ways, mode="complete")[0][:, ways.shape[1] :]
-    c, some = V.T @ start, np.array(places) >= 0
-    padded = np.where(some[:, None], V[places], 0.0)
-    found, known = padded @ c, (np.array([member.coefficient for member in members]), np.array(limits))
-    if not inside(found, *known):
-        within = least_norm(padded, c, *known)
-        found = found if within is None else within
-    forces = np.zeros(len(present))
-    forces[np.array(places)[some]] = found[some]
-    return np.linalg.lstsq(ways, forces - start, rcond=DEPENDENT)[0]

@@ -114,6 +114,10 @@ class Limits:
     state : state of all bodies
     loads : force and torque (2, 3) of each constraint by name for z = 0, inertial frame
     changes : for each component of z, the changes of these loads per unit
+
+    Attributes
+    ----------
+    loads : static coefficient and normal load of each member; 0 for contacts
     """
 
     def __init__(
@@ -124,22 +128,22 @@ class Limits:
         loads: dict[str, np.ndarray],
         changes: Sequence[dict[str, np.ndarray]],
     ) -> None:
-        self._loads = list[tuple[float, NormalLoad | ConstantLoad]]()
+        self.loads = list[tuple[float, NormalLoad | ConstantLoad]]()
         for member in members:
             friction = member.friction
             if isinstance(friction, Friction):
                 name, none = friction.on.name, np.zeros((2, 3))
                 response = np.array([change.get(name, none).ravel() for change in changes]).reshape(-1, 6).T
                 base, axis = loads.get(name, none).ravel(), frictions.axis(friction, state)
-                self._loads.append((friction.static, NormalLoad(friction, axis, base, response)))
+                self.loads.append((friction.static, NormalLoad(friction, axis, base, response)))
             elif friction is not None:
-                self._loads.append((friction.static, ConstantLoad(friction.load_per_effort)))
+                self.loads.append((friction.static, ConstantLoad(friction.load_per_effort)))
             else:
-                self._loads.append((0.0, ConstantLoad(0.0)))
+                self.loads.append((0.0, ConstantLoad(0.0)))
 
     def __call__(self, z: np.ndarray) -> np.ndarray:
         """Return the limits (k,) of k members; 0 for contacts."""
-        return np.array([static * load(z)[0] for static, load in self._loads])
+        return np.array([static * load(z)[0] for static, load in self.loads])
 
 
 def compliances(members: Sequence[StickingMember], limits: np.ndarray, length: float) -> np.ndarray:

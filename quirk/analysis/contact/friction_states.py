@@ -212,6 +212,11 @@ class Frictions:
         _, R = self._frame(friction.ends[0], state)
         return np.asarray(R[:, friction.axis])
 
+    def body_axes(self, friction: StickSlip, state: State) -> np.ndarray:
+        """Return the axes (3, 3) of body i of a friction element in the inertial frame."""
+        _, frame = friction.ends[0]
+        return np.asarray(self._frame(friction.ends[0], state)[1] @ frame.matrix.T)
+
     def _frame(self, end: tuple[Any, Any], state: State) -> tuple[np.ndarray, np.ndarray]:
         """Return the origin (3,), m, and the axes (3, 3) of a body-fixed frame in the inertial frame.
 

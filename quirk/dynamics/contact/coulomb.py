@@ -36,7 +36,7 @@ from .contact_modes import (
 )
 from .gauss_seidel import swept
 from .lcp import completed
-from .load_sharing import held_by_all
+from .loads_at_rest import held_by_all
 
 # Relative tolerance of a friction force at its limit, used if an event has located the instant.
 AT_LIMIT = 1e-10
@@ -101,8 +101,12 @@ def _all_held(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
     """
     if any(grip.at_limit for grip in problem.grips):
         return None
+    joints = [grip for grip in problem.grips if grip.contact is None]
+    driven = [row for grip in joints for row in grip.rows if problem.W[row, row] == 0]
+    if (np.abs(problem.q) > problem.slow(np.zeros(len(problem.q))))[driven].any():
+        return None
     closed, sliding = [*contacts], {grip.contact for grip in problem.grips if grip.moving is not None}
-    while closed:
+    while closed or joints:
         grips = [grip for grip in problem.grips if grip.contact is None or grip.contact in closed]
         loads = held_by_all(problem.W, problem.q, closed, grips, problem.compliance)
         if loads is None:

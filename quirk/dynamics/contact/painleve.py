@@ -24,8 +24,9 @@ from itertools import combinations
 
 import numpy as np
 
-from ..sparse.kernels.room import LOADS, most_room, scratch_of
+from ..sparse.kernels.room import LOADS
 from .contact_modes import DEPENDENT, ContactModes, Grip
+from .most_room import with_most_room
 
 # Maximum number of contacts for which other solutions are searched, as there are 2^n subsets.
 MOST_CONTACTS = 8
@@ -166,6 +167,5 @@ class _Solutions:
             for n, row in enumerate((contact, *rubs)):
                 if row in place:
                     loads[LOADS * k + n], basis[LOADS * k + n] = z[place[row]], ways[place[row]]
-        inverse = np.array([0.0] * len(loaded) + [1 / grip.static for grip in sticking])
-        largest, scratch = np.abs(loads).max(), np.zeros(scratch_of(count, free))
-        return bool(most_room(loads, basis.ravel(), count, free, inverse, scratch) >= -AGREES * largest)
+        inverse = [0.0] * len(loaded) + [1 / grip.static for grip in sticking]
+        return with_most_room(loads, basis, inverse)[1] >= -AGREES * np.abs(loads).max()

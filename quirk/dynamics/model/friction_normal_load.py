@@ -20,16 +20,7 @@ class NormalLoad:
     """
 
     def __init__(self, friction: Friction, axis: np.ndarray, base: np.ndarray, response: np.ndarray) -> None:
-        across = np.eye(3) - np.outer(axis, axis)
-        halves = [np.hstack([np.eye(3), np.zeros((3, 3))])]
-        if friction.takes == ALONG:
-            halves = [np.hstack([np.outer(axis, axis), np.zeros((3, 3))])]
-        elif friction.takes == ACROSS:
-            halves = [np.hstack([across, np.zeros((3, 3))])]
-            if friction.length > 0:
-                couple = np.cross(np.eye(3), axis).T / friction.length
-                halves = [np.hstack([0.5 * across, sign * couple]) for sign in (1.0, -1.0)]
-        self._parts = [(B @ base, B @ response) for B in halves]
+        self._parts = [(B @ base, B @ response) for B in bearing_forces(friction, axis)]
 
     def __call__(self, z: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the normal load N and its gradient (r,) with respect to the forces z (r,)."""
@@ -41,9 +32,36 @@ class NormalLoad:
             slopes += force @ response / size if size > 0 else 0.0
         return N, slopes
 
+    def bearings(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the forces (6,) in two bearings for z = 0, and their changes (6, r) per unit of z, inertial frame.
+
+        N is the sum of their magnitudes. The second force is zero for a single bearing.
+        """
+        forces, changes = (np.concatenate(of) for of in zip(*self._parts, strict=True))
+        missing = 6 - len(forces)
+        return np.pad(forces, (0, missing)), np.pad(changes, ((0, missing), (0, 0)))
+
     def reaction(self, z: np.ndarray) -> float:
         """Return the normal load N due to forces z (r,) alone, without `base`."""
         return float(sum(np.linalg.norm(response @ z) for _, response in self._parts))
+
+
+def bearing_forces(friction: Friction, axis: np.ndarray) -> np.ndarray:
+    """Return the forces in one or two bearings of a joint per unit of its force and torque, (1, 3, 6) or (2, 3, 6).
+
+    The normal load of the friction is the sum of their magnitudes. `axis` (3,) is the joint axis, in the same axes as
+    the loads.
+    """
+    none = np.zeros((3, 3))
+    if friction.takes == ALONG:
+        return np.array([np.hstack([np.outer(axis, axis), none])])
+    if friction.takes != ACROSS:
+        return np.array([np.hstack([np.eye(3), none])])
+    across = np.eye(3) - np.outer(axis, axis)
+    if not friction.length > 0:
+        return np.array([np.hstack([across, none])])
+    couple = np.cross(np.eye(3), axis).T / friction.length
+    return np.array([np.hstack([0.5 * across, sign * couple]) for sign in (1.0, -1.0)])
 
 
 class ConstantLoad:

@@ -25,10 +25,11 @@ from quirk.system.system import System
 
 from .contact_speeds import Moment, slow_slip, speed_limits
 from .contact_states import CLOSED, ContactState, ImpactOutcome, Speeds, Struck, opens
+from .friction_after_event import rubbing_of
 from .frictional import Frictional
 from .frictionless import Frictionless, response
 from .impact_sequence import SEQUENTIAL, Strike, in_sequence
-from .load_shares import Shares, rubbing_of
+from .load_shares import Shares
 from .run_factory import RunFactory
 
 # Distance below zero, over the length of the system or in rad, at which a closed gap without load has its contact state

@@ -6,7 +6,7 @@ There are r rows, of which the first c are gaps. State vectors are (13 n + k,) f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -46,6 +46,7 @@ class FrictionRows:
     sides : side of the first surface, +1 or -1, on which the slip components are smooth
     compliance : (r,) relative compliances of the rows, which determine the distribution of loads over dependent rows
     units : (r,) characteristic sizes of the rows, m or rad
+    axes : axes (3, 3) of body i, inertial frame, of each friction element in a joint with a normal load of its own
     """
 
     numbers: list[int]
@@ -58,6 +59,7 @@ class FrictionRows:
     sides: list[int]
     compliance: np.ndarray
     units: np.ndarray
+    axes: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 class FrictionRowSource:
@@ -187,6 +189,7 @@ class FrictionRowSource:
             by_row = [np.concatenate([of[friction.on.name].force, of[friction.on.name].torque]) for of in response]
             axis = self._frictions.axis(friction, state)
             rows.grips[k].load = NormalLoad(friction, axis, base, np.array(by_row).T)
+            rows.axes[friction.name] = self._frictions.body_axes(friction, state)
             if solver.redundant:
                 kept = np.concatenate([other_force[place_in_joint], other_torque[place_in_joint]])
                 _check_unique(friction, NormalLoad(friction, axis, base - kept, np.zeros((6, 0))), force)

@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 
-from quirk.analysis.contact.friction_states import FLOOR, SlidingContact, rub_of
 from quirk.dynamics.contact.contact_modes import DEPENDENT, ContactModes
-from quirk.dynamics.contact.load_sharing import connected, sharing
+from quirk.dynamics.contact.load_sharing import NO_PART, connected, sharing
 from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
 from quirk.dynamics.sparse.kernels.room import LOADS
-from quirk.errors import outside
 from quirk.events.names import Patch, Shared
 from quirk.forces.stick_slip import StickSlip
-from quirk.result.contact_loads import ContactLoadWarning
 
-from .contact_speeds import REST
 from .friction_rows import FrictionRows
+from .shared_margins import margin
 
 # Forces below this fraction of the largest are round-off where there is no load.
 UNLOADED = 1e-12
 # Relative margin at which contacts that share a load are at their limit; and relative error of the weights of
 # multipliers.
 NEAR_LIMIT, NO_WEIGHT = 1e-11, 1e-13
-# Factor on the limits of zero acceleration for friction whose rows depend on other rows.
-STILL = 1e6
-# Slip at which friction begins to slide if drivers prescribe its slip, over the slip that counts as none.
-# It is at least LEAST_CREEP, 1/s, times the length of the system, where nothing accelerates yet.
-CREEP, LEAST_CREEP = 2 * FLOOR, 1e-12
-# The same for friction whose rows have been redundant: beyond what misaligned redundant rows let through.
-CREEP_REDUNDANT = 10 * FLOOR
-# If such friction slides for less than this fraction of the time of a free fall over the length of the system, friction
-# stops the slip as soon as it begins.
-SHORT = 1e-3
-# Relative freedoms of two bodies.
-FREEDOMS = 6
 
 
 class Shares:
@@ -63,8 +46,9 @@ class Shares:
             kept = [row for row in grip.rows if found.rows[row]]
             name_of |= {row: (friction.name, place) for place, row in enumerate(kept)}
         self._names = tuple(name_of[row] for row in self._sharing.rows.tolist())
-        self._patches = [group for group in self._sharing.groups if self._sticks(group)]
-        self._sliding = {row for group in self._sharing.groups if group not in self._patches for row in group}
+        groups = self._with_loads()
+        self._patches = [group for group in groups if self._sticks(group)]
+        self._sliding = {row for group in groups if group not in self._patches for row in group}
         self._slides = {
             grip.contact: friction.name
             for grip, friction, e in zip(rows.grips, rows.frictions, found.sliding, strict=True)
@@ -73,15 +57,37 @@ class Shares:
         mixed = self._with_sliding()
         self._patches = [group for group in self._patches if not any({*group} <= {*region} for region in mixed)] + mixed
 
+    def _with_loads(self) -> list[list[int]]:
+        """Return the groups of rows that share loads; each has the sticking joints whose normal load it changes, too.
+
+        Groups that change the normal load of the same joint are one group.
+        """
+        groups, held = self._sharing.groups, self._found.held
+        for grip in self._rows.grips:
+            rows = [row for row in grip.rows if held[row]]
+            if not rows or not isinstance(grip.load, NormalLoad):
+                continue
+            _, changes = grip.load.bearings()
+            least = NO_PART * np.linalg.norm(changes, axis=1).max()
+            own = [
+                group
+                for group in groups
+                if not {*rows}.isdisjoint(group) or np.abs(changes @ self._sharing.ways_of(group)).max() > least
+            ]
+            if own:
+                merged = sorted({*rows}.union(*own))
+                groups = [*(group for group in groups if group not in own), merged]
+        return groups
+
     def _sticks(self, group: Sequence[int]) -> bool:
-        """Whether all rows of a group belong to sticking contacts, or to sticking joints with constant friction.
+        """Whether all rows of a group belong to sticking contacts, or to sticking joints with at most two rows.
 
         `group` contains the indices of the rows.
         """
         elements = list(zip(self._rows.grips, self._found.sliding, strict=True))
         grips = [grip for grip, _ in elements if grip.rows[0] in group]
         sliding = any(e is not None and not {grip.contact, grip.rows[0]}.isdisjoint(group) for grip, e in elements)
-        known = all(grip.contact is not None or isinstance(grip.load, ConstantLoad) for grip in grips)
+        known = all(grip.contact is not None or (len(grip.rows) < LOADS and grip.static > 0) for grip in grips)
         return bool(grips) and not sliding and known
 
     def _with_sliding(self) -> list[list[int]]:
@@ -120,7 +126,6 @@ class Shares:
         return self._patch(group, members) if members[0] == k else ()
 
     def _patch(self, group: Sequence[int], members: Sequence[int]) -> Patch:
-        grips, frictions = self._rows.grips, self._rows.frictions
         # Contacts share a load as springs do if all of them slide.
         free = [
             row
@@ -129,33 +134,9 @@ class Shares:
             for row in rows
         ]
         ways = self._sharing.ways_of(free)
-        order, constants, coefficients = list[int](), list[float](), list[float]()
-        grip_of = {grips[n].contact: grips[n] for n in members}
-        for c in (row for row in group if row < self._rows.contacts):
-            grip = grip_of.get(c)
-            order += [c, *(grip.rows if grip is not None else (-1, -1))]
-            constants += LOADS * [0.0]
-            coefficients.append(grip.static if grip is not None else 0.0)
-        limits = {grip.rows[0]: grip.static * grip.load.value for grip in map(grips.__getitem__, members)
-                  if isinstance(grip.load, ConstantLoad)}  # fmt: skip
-        for row, limit in limits.items():
-            order += [-1, row, -1]
-            constants += [max(limits.values()), 0.0, 0.0]
-            coefficients.append(limit / max(limits.values()))
-        some = (np.array(order) >= 0)[:, None]
-        return Patch(
-            frictions[members[0]],
-            "patch",
-            None,
-            -NEAR_LIMIT * float(self._largest[group].max()),
-            tuple(frictions[n].name for n in members),
-            self._names,
-            tuple(constants),
-            tuple(map(tuple, (self._sharing.weights[order] * some).tolist())),
-            tuple(map(tuple, (ways[order] * some).tolist())),
-            tuple(coefficients),
-            tuple(map(self._slides.get, order[::LOADS])),
-        )
+        level = -NEAR_LIMIT * float(self._largest[group].max())
+        sliding = [self._slides.get(row) for row in group if row < self._rows.contacts]
+        return margin(self._rows, self._sharing, self._names, group, members, ways, sliding, level)
 
     def of(self, row: int, level: float) -> Shared:
         """Return the force along the row with index `row` as a monitored quantity.
@@ -216,98 +197,3 @@ class Shares:
             return None
         weights = (part * soft) @ sharing.weights[others] / self._rows.compliance[row]
         return Shared(None, "share", None, 0.0, self._names, (0.0,), (tuple(weights.tolist()),))
-
-
-def rubbing_of(
-    t: float,
-    rows: FrictionRows,
-    found: ContactModes,
-    slow: np.ndarray,
-    before: Mapping[str, SlidingContact],
-    shares: Shares,
-) -> dict[str, SlidingContact]:
-    """Return the state of each friction element after a change of contacts at time t (s), by name.
-
-    `slow` (r,) is the slip, m/s, below which friction counts as not slipping; `before` are the previous states. `rows`
-    are the rows of gaps and slip components, `found` is the solution of the contact problem, and `shares` expresses
-    loads by multipliers.
-    """
-    rubbing, as_one = {}, _moving_as_one(rows, found)
-    for k, (grip, friction) in enumerate(zip(rows.grips, rows.frictions, strict=True)):
-        e, side, former = found.sliding[k], rows.sides[k], before.get(friction.name)
-        loaded = grip.contact is None or found.held[grip.contact]
-        if e is not None:
-            if loaded:
-                floor = FLOOR * float(slow[grip.rows].max())
-                load = () if grip.contact is None else shares.load(grip.contact)
-                since = t if former is None or former.held is not None else former.since
-                rub = rub_of(friction, grip, found, k, side, floor, former, load)
-                rubbing[friction.name] = replace(rub, since=since)
-            continue
-        kept = tuple(c for c, row in enumerate(grip.rows) if found.rows[row])
-        if not loaded:
-            if grip.moving is None and (np.abs(found.w[grip.rows]) <= STILL * found.slow[grip.rows]).all():
-                rubbing[friction.name] = SlidingContact((), side=side)
-            continue
-        creep = None
-        if any(rows.W[row, row] == 0.0 for row in grip.rows):
-            # Rows without response, exactly 0: drivers and other constraints prescribe their slip.
-            creep = max(CREEP * slow[grip.rows].max(), LEAST_CREEP * rows.units[grip.rows].max())
-        elif len(kept) < len(grip.rows) and (grip.contact is None or _pair(friction) not in as_one):
-            limit = float(slow[grip.rows].max())
-            shortest = SHORT * REST * rows.units[grip.rows].max() / limit
-            creep = _creep(friction, former, CREEP_REDUNDANT * limit, t, shortest)
-        if kept or grip.contact is not None or (isinstance(grip.load, ConstantLoad) and found.held[grip.rows[0]]):
-            patch = shares.patch_of(k)
-            # The load of a joint is computed separately: the first row represents it.
-            load_row = grip.rows[0] if grip.contact is None else grip.contact
-            cone = shares.cone(friction, [load_row, *grip.rows], grip.load) if patch is None else patch or None
-            rubbing[friction.name] = SlidingContact(kept, side=side, cone=cone, creep=creep)
-        elif creep is not None:
-            rubbing[friction.name] = SlidingContact((), side=side, creep=creep)
-    return rubbing
-
-
-def _creep(friction: StickSlip, former: SlidingContact | None, limit: float, t: float, shortest: float) -> float:
-    """Return the slip beyond which sticking friction with redundant rows slides, m/s; 0 if it never does.
-
-    `former` is the previous state and t the time, s. If friction began to slide at this slip and stopped again after
-    less than `shortest` (s), it would alternate endlessly between sliding and sticking; the result is then 0, and a
-    warning is issued.
-    """
-    if former is None or former.creep is None:
-        return limit
-    if former.creep > 0 and (former.held is not None or t - former.since > shortest):
-        return limit
-    if former.creep > 0:
-        warnings.warn(
-            f"{friction}: from t = {t:.9g} s on it may slip without friction: its rows are redundant at this instant, "
-            "but not in the motion that follows, and friction stops the slip again at once",
-            ContactLoadWarning,
-            stacklevel=outside(),
-        )
-    return 0.0
-
-
-def _moving_as_one(rows: FrictionRows, found: ContactModes) -> set[frozenset[str]]:
-    """Return the pairs of bodies, by name, that contacts and friction between them hold at rest relative to each other.
-
-    Redundant rows of such a pair stay redundant; other rows may be dependent in the present position only.
-    """
-    of_pair: dict[frozenset[str], list[int]] = {}
-    for grip, friction in zip(rows.grips, rows.frictions, strict=True):
-        if grip.contact is not None:
-            own = of_pair.setdefault(_pair(friction), [])
-            own += [row for row in (grip.contact, *grip.rows) if found.held[row]]
-    pairs = set()
-    for pair, held in of_pair.items():
-        if len(held) >= FREEDOMS:
-            scale = np.sqrt(np.diag(rows.W)[held])
-            sizes = np.linalg.eigvalsh(rows.W[np.ix_(held, held)] / scale[:, None] / scale)
-            if (sizes > DEPENDENT * sizes[-1]).sum() == FREEDOMS:
-                pairs.add(pair)
-    return pairs
-
-
-def _pair(friction: StickSlip) -> frozenset[str]:
-    return frozenset(body.name for body in friction.bodies)

@@ -23,13 +23,14 @@ OF_CONSTRAINT, MULTIPLIER, OF_FORCE, OUTPUT_OF_LAW, ENERGY, SHARE, CONE, SOLVABL
 # Force elements: index of the element and of its end. Outputs and multipliers: index. Energies: whether kinetic and
 # potential energy are included. Combinations of multipliers: first term, number of terms and of forces. Dependent
 # contacts, in addition: first element in `Readings.patches`, number of contacts, number of independent redistributions
-# of load, and first element in `Readings.slides`, -1 if no contact slides.
+# of load, and first element in `Readings.slides`, -1 if no contact slides; of joints with limits in proportion to their
+# load the first element in `Readings.followed`, the number, and the first reading of their loads.
 (
     IS_TORQUE, AXIS, NODE, NODE_END, STATE_I, STATE_J, KIN_I, KIN_J, WRENCH_I, WRENCH_J, J_IS_GROUND, ELEMENT, END,
     PLACE, KINETIC, POTENTIAL, TERMS, TERM_COUNT, FORCES, PATCH_START, PATCH_SIZE, PATCH_WAYS,
-    PATCH_SLIDES,
-) = range(23)  # fmt: skip
-READING = 23
+    PATCH_SLIDES, PATCH_JOINTS, PATCH_JOINT_COUNT, PATCH_LOADS,
+) = range(26)  # fmt: skip
+READING = 26
 # Floats of each reading: level that is subtracted; joint point of body j in body axes; inverse factor of moments. For
 # combinations of multipliers: offsets of the forces, and the coefficient of friction after them.
 LEVEL, ARM, UNSCALED = 0, 1, 4
@@ -54,10 +55,11 @@ class Readings(NamedTuple):
     energies : indices of the potential energies of force elements among the outputs of force laws
     wrench : scratch array for wrenches
     multipliers, weights : indices of the multipliers in combinations, and their weights
-    patches : for dependent contacts the inverse friction coefficients, and constants, weights and redistributions of
-        their load, see
+    patches : for dependent contacts the inverse friction coefficients, constants, weights and redistributions of
+        their load, and bearing forces per unit load of joints, see
         `quirk.events.names.Patch`
     slides : for dependent contacts, the index of the sliding friction element of each contact; -1 if it does not slide
+    followed : index, among dependent contacts and joints, of each joint with a limit in proportion to its load
     shared, basis : loads of dependent contacts and their redistributions, at the present directions of slip
     scratch : scratch array for the largest margin of dependent contacts to their friction limits
     """
@@ -72,6 +74,7 @@ class Readings(NamedTuple):
     weights: np.ndarray
     patches: np.ndarray
     slides: np.ndarray
+    followed: np.ndarray
     shared: np.ndarray
     basis: np.ndarray
     scratch: np.ndarray

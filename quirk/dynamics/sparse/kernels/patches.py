@@ -8,47 +8,92 @@ change by df, the multipliers of the constraints by Lambda df, and the loads by 
 
 with the coefficients of friction mu, the multipliers Lambda due to unit friction forces, and the weights P of the loads
 with respect to the multipliers. Lambda and dN/df are those of the present directions of slip.
+
+Limits of friction in joints in proportion to their load follow from the bearing forces of these joints, which a
+redistribution changes, too: `quirk.dynamics.sparse.kernels.load_limits`.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
+from quirk.dynamics.model.vectors import back
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, put
 
-from .friction import eliminate, linearise
-from .load_tables import PATCH_SIZE, PATCH_SLIDES, PATCH_START, PATCH_WAYS, READING, TERM_COUNT, TERMS, Readings
+from .friction import LOAD, eliminate, linearise
+from .load_limits import BEARINGS, room_at_loads
+from .load_tables import (
+    KIN_I,
+    PATCH_JOINT_COUNT,
+    PATCH_JOINTS,
+    PATCH_LOADS,
+    PATCH_SIZE,
+    PATCH_SLIDES,
+    PATCH_START,
+    PATCH_WAYS,
+    READING,
+    TERM_COUNT,
+    TERMS,
+    Readings,
+)
+from .loads import constraint_load
 from .mechanism import Mechanism
-from .room import LOADS, room
+from .room import LOADS
 
 
 @kernel
-def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
+def patch(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
     """Return the largest margin (N) to the friction limits with which dependent contacts or joints can carry a load.
 
     The margin is positive if there is a distribution of the load with all friction within its limits. Reading r selects
-    the contacts or joints; see `quirk.dynamics.sparse.kernels.room`.
+    the contacts or joints; see `quirk.dynamics.sparse.kernels.room`. y is the last evaluated state.
     """
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
     contacts, ways, start = (
         readings.entries[o + PATCH_SIZE], readings.entries[o + PATCH_WAYS], readings.entries[o + PATCH_START],
     )  # fmt: skip
+    followed, joints = readings.entries[o + PATCH_JOINTS], readings.entries[o + PATCH_JOINT_COUNT]
+    components = LOADS * contacts + BEARINGS * joints
     constants = start + contacts
-    weights = constants + LOADS * contacts
-    basis = weights + LOADS * contacts * count
-    for load_of_contact in range(LOADS * contacts):
-        force = at(readings.patches, constants + load_of_contact)
+    weights = constants + components
+    basis = weights + components * count
+    for component in range(components):
+        force = at(readings.patches, constants + component)
         for k in range(count):
             multiplier = at(mechanism.work.x, readings.multipliers[first + k])
-            force += at(readings.patches, weights + count * load_of_contact + k) * multiplier
-        put(readings.shared, load_of_contact, force)
-    for k in range(LOADS * contacts * ways):
+            force += at(readings.patches, weights + count * component + k) * multiplier
+        put(readings.shared, component, force)
+    for k in range(components * ways):
         put(readings.basis, k, at(readings.patches, basis + k))
     if readings.entries[o + PATCH_SLIDES] >= 0:
         couple(mechanism, readings, r, weights)
-    return room(
-        readings.shared, readings.basis, contacts, ways, readings.patches[start : start + contacts], readings.scratch
-    )
+    for k in range(joints):
+        bear(mechanism, readings, readings.entries[o + PATCH_LOADS] + 2 * k, y,
+             LOADS * contacts + BEARINGS * k, basis + components * ways + BEARINGS * LOAD * k)  # fmt: skip
+    return room_at_loads(
+        readings.shared[:components], readings.basis, readings.followed[followed : followed + joints], contacts, ways,
+        readings.patches[start : start + contacts], readings.scratch,
+    )  # fmt: skip
+
+
+@kernel
+def bear(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray, into: int, shares: int) -> None:
+    """Add the bearing forces due to the present load of a joint to the shared loads.
+
+    Readings r and r + 1 are force and torque of the joint, and y is the last evaluated state. The bearing forces, in
+    axes of body i, are the load times the matrix (6, 6) at element `shares` of `readings.patches`; they are added to
+    `readings.shared` from element `into` on.
+    """
+    kin, body = mechanism.work.kin, readings.entries[READING * r + KIN_I]
+    force = back(kin, body, constraint_load(mechanism, readings, r, y))
+    torque = back(kin, body, constraint_load(mechanism, readings, r + 1, y))
+    for c in range(BEARINGS):
+        total, row = at(readings.shared, into + c), shares + LOAD * c
+        for d in range(3):
+            total += at(readings.patches, row + d) * force[d] + at(readings.patches, row + 3 + d) * torque[d]
+        put(readings.shared, into + c, total)
 
 
 @kernel

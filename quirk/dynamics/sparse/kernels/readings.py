@@ -71,7 +71,7 @@ def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> 
     if kind == SOLVABLE:
         return at(mechanism.frictions.solvable, 0) - level
     if kind == PATCH:
-        return patch(mechanism, readings, r) - level
+        return patch(mechanism, readings, r, y) - level
     found = 0.0
     if readings.entries[o + KINETIC] != 0:
         found += kinetic(mechanism.constants, y)

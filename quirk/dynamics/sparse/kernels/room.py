@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from quirk.jit.compilation import entry, kernel
+from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, put
 
 # Components of the load of a contact: normal, and two tangential.
@@ -33,9 +33,9 @@ MOST_STEPS, DECREMENT, MOST_HALVINGS = 30, 1e-3, 40
 REGULAR = 1e-14
 
 
-def scratch_of(count: int, free: int) -> int:
-    """Return the size of the scratch array for `count` contacts with `free` redundant loads."""
-    return (free + 1) * (free + 4) + LOADS * count  # Newton step, matrix, slope and one row; loads before the step
+def scratch_of(rows: int, free: int) -> int:
+    """Return the size of the scratch array for `rows` components of loads with `free` redundant loads."""
+    return (free + 1) * (free + 4) + rows  # Newton step, matrix, slope and one row; loads before the step
 
 
 @kernel
@@ -44,11 +44,12 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
 
     Parameters
     ----------
-    z : (3 count,) an initial distribution of the load: normal force and two tangential forces of each contact, N
-    basis : (3 count free,) basis of the distributions without resultant: a matrix (3 count, free), row by row
+    z : (rows,) an initial distribution of the load: normal force and two tangential forces of each contact, N, followed
+        by other forces that a redistribution changes
+    basis : (rows free,) basis of the distributions without resultant: a matrix (rows, free), row by row
     count, free : number of contacts, and dimension of the basis
     inverse : (count,) inverse coefficients of friction
-    scratch : array of size `scratch_of(count, free)`
+    scratch : array of size `scratch_of(rows, free)`
     """
     size, least = 0.0, least_slack(z, count, inverse)
     for o in range(LOADS * count):
@@ -66,10 +67,10 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
             if not DECREMENT < decrement < math.inf:
                 break
             part, moved = 1.0, False
-            for o in range(LOADS * count):
+            for o in range(z.shape[0]):
                 put(scratch, (free + 1) * (free + 4) + o, at(z, o))
             for _ in range(MOST_HALVINGS):
-                along(z, basis, part, count, free, scratch)
+                along(z, basis, part, free, scratch)
                 tried = barrier(z, s + part * at(scratch, free), tau, bound, count, inverse)
                 if tried > value:
                     s += part * at(scratch, free)
@@ -77,7 +78,7 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
                     break
                 part *= 0.5
             if not moved:
-                for o in range(LOADS * count):
+                for o in range(z.shape[0]):
                     put(z, o, at(scratch, (free + 1) * (free + 4) + o))
                 break
         if tau >= last:
@@ -126,14 +127,14 @@ def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inver
 
 
 @kernel
-def along(z: np.ndarray, basis: np.ndarray, part: float, count: int, free: int, scratch: np.ndarray) -> None:
+def along(z: np.ndarray, basis: np.ndarray, part: float, free: int, scratch: np.ndarray) -> None:
     """Set the loads z to the loads before the Newton step plus a fraction `part` of the step.
 
     Both are stored in `scratch`; the other arguments are as for `room`. The loads before the step are stored, and not
     recovered by subtraction, because with a nearly singular matrix the step may be so large that they would be lost in
     round-off.
     """
-    for o in range(LOADS * count):
+    for o in range(z.shape[0]):
         change = 0.0
         for f in range(free):
             change += at(basis, free * o + f) * at(scratch, f)
@@ -227,14 +228,3 @@ def solved(scratch: np.ndarray, n: int) -> float:
             total -= at(scratch, matrix + n * k + f) * at(scratch, k)
         put(scratch, f, total / at(scratch, matrix + n * f + f))
     return decrement
-
-
-@entry(needed_by="contacts that share loads need", effort=8)
-def most_room(
-    z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray
-) -> float:
-    """Return the largest margin to the friction cones, N, as `room` does; for calls from Python.
-
-    Arguments are as for `room`.
-    """
-    return room(z, basis, count, free, inverse, scratch)

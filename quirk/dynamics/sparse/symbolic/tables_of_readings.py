@@ -18,6 +18,7 @@ from quirk.forces.stick_slip import CONSTANT, NORMAL, StickSlip
 from quirk.jit.simd import aligned
 
 from ..kernels.applied import ELEMENT_SIZE, OUTPUT, Forces
+from ..kernels.load_limits import scratch_at_loads
 from ..kernels.load_tables import (
     COEFFICIENT,
     CONE,
@@ -32,6 +33,9 @@ from ..kernels.load_tables import (
     OFFSETS,
     OUTPUT_OF_LAW,
     PATCH,
+    PATCH_JOINT_COUNT,
+    PATCH_JOINTS,
+    PATCH_LOADS,
     PATCH_SIZE,
     PATCH_SLIDES,
     PATCH_START,
@@ -44,7 +48,6 @@ from ..kernels.load_tables import (
     TERMS,
     Readings,
 )
-from ..kernels.room import LOADS, scratch_of
 from .tables import Tables
 
 
@@ -58,22 +61,25 @@ def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, for
     weights: list[float] = []
     patches: list[float] = []
     slides: list[int] = []
+    followed: list[int] = []
     kind, entries, numbers = [], [], []
-    for reading in readings:
+    shared = [reading for reading in readings if isinstance(reading, Patch)]
+    # Loads of joints on which the limits of friction depend follow the readings.
+    loads = [Reading(joint, what, None, 0.0) for of in shared for joint in of.joints for what in ("force", "torque")]
+    for reading in [*readings, *loads]:
         if isinstance(reading, Shared):
             e, x = _of_shared(reading, model, tables, multipliers, weights)
         elif isinstance(reading, Patch):
             e, x = _of_patch(reading, model, tables, multipliers, weights, patches, slides)
+            e[1][PATCH_JOINTS], e[1][PATCH_JOINT_COUNT] = len(followed), len(reading.joints)
+            e[1][PATCH_LOADS] = len(readings) + 2 * len(followed)
+            followed += reading.places
         else:
             e, x = _entries(reading, model, tables, forces, nodes)
         kind.append(e[0])
         entries.append(e[1])
         numbers.append(x)
-    sizes = [
-        (len(reading.coefficients), len(reading.basis[0]), len(reading.rows))
-        for reading in readings
-        if isinstance(reading, Patch)
-    ]
+    sizes = [(len(reading.constants), len(reading.basis[0]), len(reading.rows)) for reading in shared]
     energies = [
         forces.entries[ELEMENT_SIZE * e + OUTPUT] + element.layout().energy
         for e, (element, _) in enumerate(model.forces)
@@ -90,9 +96,12 @@ def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, for
         weights=np.array(weights, dtype=float),
         patches=np.array(patches, dtype=float),
         slides=np.array(slides, dtype=np.int64),
-        shared=np.zeros(max((LOADS * contacts for contacts, _, _ in sizes), default=0)),
-        basis=np.zeros(max((LOADS * contacts * ways for contacts, ways, _ in sizes), default=0)),
-        scratch=np.zeros(max((max(scratch_of(contacts, ways), rows) for contacts, ways, rows in sizes), default=0)),
+        followed=np.array(followed, dtype=np.int64),
+        shared=np.zeros(max((components for components, _, _ in sizes), default=0)),
+        basis=np.zeros(max((components * ways for components, ways, _ in sizes), default=0)),
+        scratch=np.zeros(
+            max((max(scratch_at_loads(components, ways), rows) for components, ways, rows in sizes), default=0)
+        ),
     )
 
 
@@ -189,7 +198,8 @@ def _of_patch(
     multipliers += [int(tables.row_lane[model.joint_rows[name].start + row]) for name, row in reading.rows]
     weights += [0.0] * (MOST_FORCES * len(reading.rows))
     patches += [0.0 if mu == 0 else 1 / mu for mu in reading.coefficients]
-    patches += [*reading.constants, *(x for rows in (reading.weights, reading.basis) for of in rows for x in of)]
+    matrices = reading.weights, reading.basis, reading.bearings
+    patches += [*reading.constants, *(x for rows in matrices for of in rows for x in of)]
     sliding = [element.name for element, _ in model.forces if isinstance(element, Friction)]
     entries[PATCH_SLIDES] = len(slides) if any(reading.sliding) else -1
     slides += [-1 if name is None else sliding.index(name) for name in reading.sliding]

@@ -1,0 +1,74 @@
+"""Distributions of a load over sticking joints and contacts within the limits of their friction.
+
+The forces along the r rows of m members are `present` + `ways` z, with amounts z (d,) of d redistributions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..dynamics.contact.contact_modes import DEPENDENT
+from ..dynamics.contact.friction_cones import LOADS, inside, least_norm
+from ..dynamics.contact.most_room import BearingForces, with_most_room
+from ..dynamics.model.friction_normal_load import NormalLoad
+from .sticking_members import Limits, StickingMember
+
+
+def least_within(
+    members: Sequence[StickingMember], present: np.ndarray, ways: np.ndarray, bounds: np.ndarray, soft: np.ndarray
+) -> tuple[np.ndarray, bool]:
+    """Return the amounts (d,) of redistributions of least weighted sum of squares, and whether they are in the limits.
+
+    `present` (r,) are the forces along the r rows of its members without redistribution, and `ways` (r, d) the changes
+    per unit of each. `bounds` are the limits of joints, N, and `soft` the compliances of the rows, by member. The sum
+    `present` + `ways` z is within the limits of friction or, if none is, has least weighted sum without limits.
+    """
+    scale, row = np.ones(len(present)), 0
+    places, limits = list[int](), list[float]()
+    for member, bound, compliance in zip(members, bounds, soft, strict=True):
+        rows = range(row, row := row + len(member.own))
+        own = [*rows] if member.friction is None else [-1, *rows]
+        places += [*own, *(-1 for _ in range(LOADS - len(own)))]
+        scale[rows] = np.sqrt(compliance)
+        limits.append(np.sqrt(compliance) * bound)
+    start, ways = scale * present, scale[:, None] * ways
+    V = np.linalg.qr(ways, mode="complete")[0][:, ways.shape[1] :]
+    c, some = V.T @ start, np.array(places) >= 0
+    padded = np.where(some[:, None], V[places], 0.0)
+    free, known = padded @ c, (np.array([member.coefficient for member in members]), np.array(limits))
+    found = free if inside(free, *known) else least_norm(padded, c, *known)
+    forces = np.zeros(len(present))
+    forces[np.array(places)[some]] = (free if found is None else found)[some]
+    return np.linalg.lstsq(ways, forces - start, rcond=DEPENDENT)[0], found is not None
+
+
+def roomiest(
+    members: Sequence[StickingMember], limits: Limits, present: np.ndarray, directions: np.ndarray, ways: np.ndarray
+) -> np.ndarray:
+    """Return the amounts (d,) of the redistributions with the largest margin to the limits of friction.
+
+    `present` (r,) are the forces along the r rows of the members that share loads, without redistribution. A unit of
+    each of d redistributions changes the redistributed forces z (k,), on which `limits` depend, by the columns of
+    `directions` (k, d), and the forces by those of `ways` (r, d).
+    """
+    spans, row = list[range](), 0
+    for member in members:
+        spans.append(range(row, row := row + len(member.own)))
+    divided = [k for k, member in enumerate(members) if member.divides]
+    loads, basis = np.zeros(LOADS * len(divided)), np.zeros((LOADS * len(divided), ways.shape[1]))
+    cones, bearings = np.zeros(len(divided)), list[BearingForces]()
+    for n, k in enumerate(divided):
+        (static, load), contact = limits.loads[k], members[k].friction is None
+        first = LOADS * n + (not contact)
+        loads[first : first + len(spans[k])], basis[first : first + len(spans[k])] = present[spans[k]], ways[spans[k]]
+        coefficient = members[k].coefficient if contact else static
+        cones[n] = 1 / coefficient if 0 < coefficient < np.inf else 0.0
+        if isinstance(load, NormalLoad):
+            forces, changes = load.bearings()
+            bearings.append(BearingForces(n, forces, changes @ directions))
+        elif not contact:
+            loads[LOADS * n] = load.value
+    found, _ = with_most_room(loads, basis, cones, bearings)
+    return np.asarray(np.linalg.lstsq(basis, found - loads, rcond=DEPENDENT)[0])

@@ -1,0 +1,124 @@
+"""Common margin of sticking contacts and joints that share a load, as a watched quantity of a run.
+
+Forces along the r rows of a contact problem are functions of h multipliers and d redistributions of load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.dynamics.contact.load_sharing import Sharing
+from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad, bearing_forces
+from quirk.dynamics.sparse.kernels.load_limits import BEARINGS
+from quirk.dynamics.sparse.kernels.room import LOADS
+from quirk.events.names import Patch
+from quirk.forces.friction import Friction
+
+from .friction_rows import FrictionRows
+
+
+def margin(
+    rows: FrictionRows,
+    sharing: Sharing,
+    names: tuple[tuple[str, int], ...],
+    group: Sequence[int],
+    members: Sequence[int],
+    ways: np.ndarray,
+    sliding: Sequence[str | None],
+    level: float,
+) -> Patch:
+    """Return the largest margin to the limits of friction of sticking contacts and joints that share a load.
+
+    Parameters
+    ----------
+    rows, sharing : rows of the contact problem, and loads along them
+    names : constraint and row index of each of the h multipliers
+    group : indices of the rows that share the load
+    members : indices of the sticking friction elements of these rows
+    ways : (r, d) redistributions of the load within the group
+    sliding : name of the sliding friction element of each contact of the group, or None
+    level : margin, N, at which the event occurs
+    """
+    grips, frictions = rows.grips, rows.frictions
+    grip_of = {grips[n].contact: grips[n] for n in members}
+    order, coefficients = list[int](), list[float]()
+    for c in (row for row in group if row < rows.contacts):
+        grip = grip_of.get(c)
+        order += [c, *(grip.rows if grip is not None else (-1, -1))]
+        coefficients.append(grip.static if grip is not None else 0.0)
+    constants = np.zeros(len(order)).tolist()
+    joints = [n for n in members if grips[n].contact is None]
+    limits = {n: grips[n].static * load.value for n in joints if isinstance(load := grips[n].load, ConstantLoad)}
+    loaded = {n: len(coefficients) + k for k, n in enumerate(joints) if n not in limits}
+    for n in joints:
+        held = [row if row in group else -1 for row in grips[n].rows]
+        order += [-1, *held, *(-1 for _ in range(LOADS - 1 - len(held)))]
+        constants += [max(limits.values()) if n in limits else 0.0, *(0.0 for _ in range(LOADS - 1))]
+        coefficients.append(limits[n] / max(limits.values()) if n in limits else grips[n].static)
+    some = (np.array(order) >= 0)[:, None]
+    bearings = [_bearings(rows, sharing, n, group, ways) for n in loaded]
+    # With limits in proportion to loads, the margin is a local maximum: that next to the present loads.
+    present = sharing.offset[order] * some[:, 0] * bool(loaded)
+    return Patch(
+        frictions[members[0]],
+        "patch",
+        None,
+        level,
+        tuple(frictions[n].name for n in members),
+        names,
+        tuple(np.concatenate([np.array(constants) + present, *(of.constants for of in bearings)]).tolist()),
+        _rows_of([sharing.weights[order] * some, *(of.weights for of in bearings)]),
+        _rows_of([ways[order] * some, *(of.ways for of in bearings)]),
+        tuple(coefficients),
+        (*sliding, *(None for _ in joints)),
+        tuple(frictions[n].on for n in loaded),
+        tuple(loaded.values()),
+        _rows_of([of.per_load for of in bearings]),
+    )
+
+
+@dataclass(frozen=True)
+class _Bearings:
+    """Forces (6,) in the two bearings of a joint, axes of body i, as functions of multipliers and redistributions.
+
+    Attributes
+    ----------
+    constants : (6,) constant part
+    weights : (6, h) forces per unit of each of h multipliers
+    ways : (6, d) forces per unit of each redistribution of load
+    per_load : (6, 6) forces per unit of force and torque of the joint in the run
+    """
+
+    constants: np.ndarray
+    weights: np.ndarray
+    ways: np.ndarray
+    per_load: np.ndarray
+
+
+def _bearings(rows: FrictionRows, sharing: Sharing, n: int, group: Sequence[int], ways: np.ndarray) -> _Bearings:
+    """Return the bearing forces of the joint with friction element `n` as functions of the shared loads of a group.
+
+    In a run the independent rows carry the whole load. The shared load differs from it by a redistribution, which
+    changes the bearing forces. For the other arguments see `margin`.
+    """
+    load, friction = rows.grips[n].load, rows.frictions[n]
+    assert isinstance(load, NormalLoad)
+    assert isinstance(friction, Friction)
+    R, (_, changes) = rows.axes[friction.name], load.bearings()
+    changes = np.vstack([R.T @ changes[:3], R.T @ changes[3:]])
+    within = np.zeros_like(changes)
+    within[:, group] = changes[:, group]
+    run = np.zeros_like(sharing.weights)
+    run[sharing.rows, np.arange(len(sharing.rows))] = 1.0
+    per_load = np.zeros((BEARINGS, BEARINGS))
+    forces = bearing_forces(friction, friction.on.frame_i.matrix[:, friction.axis])
+    per_load[: 3 * len(forces)] = forces.reshape(-1, BEARINGS)
+    return _Bearings(within @ sharing.offset, within @ (sharing.weights - run), changes @ ways, per_load)
+
+
+def _rows_of(matrices: Sequence[np.ndarray]) -> tuple[tuple[float, ...], ...]:
+    """Return the rows of all matrices as tuples."""
+    return tuple(tuple(row) for matrix in matrices for row in matrix.tolist())

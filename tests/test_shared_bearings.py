@@ -296,3 +296,34 @@ def test_a_linkage_on_a_turning_table_holds():
     result = quirk.simulate(system, 4.0, initial_state=system.assemble(), output=0.25)
     assert len(result.events) == 0
     assert excess(result) < 1e-6
+
+
+@pytest.mark.parametrize("axial", [0.0, 5.0, -11.0])
+def test_a_sleeve_that_is_pushed_along_its_axis_keeps_the_rest_of_its_friction(axial):
+    """The friction of a sleeve has one cone for both directions; a brake takes part in turning alone."""
+    weight, radius = 4.0 * 9.81, 0.1
+    sleeve = Body.cylinder("sleeve", 4.0, 0.2, 0.3)
+    rod = quirk.Cylindrical("rod", GROUND, sleeve, point=[0, 0, 0], axis="x")
+    brake = quirk.JointFriction("brake", rod, coulomb=1.5, coordinate="rotation", sticking=True)
+    bearing = quirk.Friction("bearing", rod, 0.3, radius=radius)
+    push = quirk.Force("push", sleeve, [axial, 0, 0])
+    torque = quirk.Torque("torque", sleeve, [Motion.polynomial([0, 1.0]), 0, 0], frame="inertial")
+    limit = 1.5 + radius * np.sqrt((0.3 * weight) ** 2 - axial**2)
+    system = quirk.System([sleeve, rod, brake, bearing, push, torque], gravity=[0, 0, -9.81])
+    result = quirk.simulate(system, 1.001 * limit, output=0.5)
+    assert result.events.time == pytest.approx([limit], rel=1e-9)
+
+
+def test_brakes_and_a_bearing_pair_of_one_hinge_add_up():
+    """The weight of a door loads both bearings of its hinge by the couple that it exerts."""
+    door = Body.box("door", 10.0, [0.8, 0.05, 2.0], position=[0.4, 0, 0])
+    hinge = quirk.Revolute("hinge", GROUND, door, point=[0, 0, 0], axis="z")
+    brakes = [
+        quirk.JointFriction(f"brake {k}", hinge, coulomb=limit, sticking=True) for k, limit in enumerate((1.0, 3.0))
+    ]
+    bearing = quirk.Friction("bearing", hinge, 0.2, radius=0.02, length=1.6)
+    torque = quirk.Torque("torque", door, [0, 0, Motion.polynomial([0, 1.0])], frame="inertial")
+    limit = 4.0 + 0.2 * 0.02 * 2 * (10.0 * 9.81 * 0.4 / 1.6)
+    system = quirk.System([door, hinge, *brakes, bearing, torque], gravity=[0, 0, -9.81])
+    result = quirk.simulate(system, 1.001 * limit, output=0.5)
+    assert result.events.time == pytest.approx([limit], rel=1e-9)

@@ -206,3 +206,19 @@ def test_friction_of_a_contact_beside_a_guide_stays_within_its_cone(angle, unit)
     assert result["friction"].sticking.all()
     np.testing.assert_allclose(result["friction"].force() @ axes, [[-2.0 * unit**2, 0, 0]] * 2, atol=1e-9 * unit**2)
     np.testing.assert_allclose(result["guide"].force(), 0.0, atol=1e-9 * unit**2)
+    # The contact could hold the box across the guide, too, and the guide along with the contact.
+    assert result["guide"].unique.force == "unique only in sum"
+    assert result["guide"].unique.torque == "unique only in sum"
+
+
+def test_loads_beside_friction_that_sticks_are_unique_where_no_other_holds_the_same():
+    """Without its guide a box has friction alone; in a linkage with two brakes too many no hinge load is unique."""
+    box = quirk.Body.box("box", 2.0, [0.2, 0.1, 0.1], position=[0, 0, 0.05])
+    slide = quirk.Prismatic("slide", quirk.GROUND, box, axis="x")
+    brake = quirk.JointFriction("brake", slide, coulomb=3.0, sticking=True)
+    push = quirk.Force("push", box, [2.0, 0, 0])
+    result = quirk.simulate(quirk.System([box, slide, brake, push], gravity=[0, 0, -9.81]), 0.1, output=0.1)
+    assert result["slide"].unique.force == result["slide"].unique.torque == "unique"
+    system = five_bars(0, 1.0)[0]
+    result = quirk.simulate(system, 0.1, output=0.1)
+    assert [result[f"hinge {k}"].unique.force for k in range(5)] == 5 * ["indeterminate"]

@@ -171,13 +171,19 @@ class JointView:
 
     @property
     def unique(self) -> Uniqueness:
-        """Whether `force` and `torque` are uniquely determined by the motion; see `Mobility.loads`."""
+        """Whether `force` and `torque` are uniquely determined by the motion; see `Mobility.loads`.
+
+        Beside friction that sticks, loads may be not unique although those of the constraints alone are.
+        """
+        from .load_uniqueness import with_friction
+
         rows = np.flatnonzero(self._result.active(self.constraint.name))
         if not len(rows):
             raise InputError(f"{self.constraint}: it is disabled and carries no load")
         middle = len(self._result.time) // 2
         row = middle if middle in rows else int(rows[len(rows) // 2])
-        return self._result.mobility_at(row).loads[self.constraint.name]
+        found, redistributions = self._result.mobility_at(row).loads, self._result._redistributions_at(row)
+        return with_friction(found[self.constraint.name], self._result.system, self.constraint, redistributions)
 
     def force(self, frame: str = "inertial") -> np.ndarray:
         """Return the force (nt, 3), N, that body i exerts on body j.

@@ -478,13 +478,24 @@ class Result(Renamed, ResultOutput):
         return [segment.contact_loads or ContactLoads(self.system, gaps, segment) for segment in self.segments]
 
     @cached_property
-    def _shares(self) -> list[SharedLoads]:
-        """Changes of loads by which sticking joints share them within their limits, in each segment."""
+    def _sticking_loads(self) -> list[StickingLoads]:
+        """Loads that sticking joints and contacts share with joints, in each segment."""
         # The numbers of contacts and their slip are those of `_contact_loads`.
         contact_frictions = [force for force in self.system.forces if isinstance(force, Friction)]
         gaps = Gaps(self.system, [*contact_frictions, *sticking_joints(self.system.forces)])
         pairs = zip(self.segments, self._contact_loads, strict=True)
-        return [StickingLoads(self.system, gaps, segment, contacts).shares for segment, contacts in pairs]
+        return [StickingLoads(self.system, gaps, segment, contacts) for segment, contacts in pairs]
+
+    @cached_property
+    def _shares(self) -> list[SharedLoads]:
+        """Changes of loads by which sticking joints share them within their limits, in each segment."""
+        return [loads.shares for loads in self._sticking_loads]
+
+    def _redistributions_at(self, row: int) -> list[dict[str, np.ndarray]]:
+        """Return the changes of loads that friction lets open at output index `row`; see `StickingLoads`."""
+        segment, own = self._segment_at(row)
+        loads = next(loads for one, loads in zip(self.segments, self._sticking_loads, strict=True) if one is segment)
+        return loads.redistributions(own)
 
     @cached_property
     def multipliers(self) -> dict[str, np.ndarray]:

@@ -23,13 +23,12 @@ import numpy as np
 
 from ..analysis.contact.friction_states import Frictions
 from ..analysis.contact.gap_functions import Gaps
-from ..dynamics.contact.impulse import impulses
 from ..dynamics.contact.load_sharing import NO_PART, dependent
-from ..dynamics.sparse.solver.solver import Solver
 from ..errors import outside
 from ..forces import ForceElement, Friction, JointFriction
 from ..system.system import System
 from .admissible_loads import least_within, roomiest
+from .answering_loads import Answers, answers
 from .contact_loads import MOST_NAMED, ContactLoads, ContactLoadWarning
 from .segment import Segment
 from .sticking_members import Limits, compliances, contact_members, joint_members
@@ -41,23 +40,6 @@ SAME = 1e-12
 MOST, SETTLED = 100, 1e-13
 # Forces beyond the limits of friction by less than this fraction are at the limit within the tolerance of events.
 AT_LIMIT = 1e-6
-
-
-@dataclass(frozen=True)
-class _Answers:
-    """Loads that balance unit forces along the d rows without a row of the model, at one state.
-
-    Attributes
-    ----------
-    rows, numbers : indices of these rows among all r rows, and among all gaps and slip components
-    multipliers : (d, m) multipliers of the model's rows
-    loads : for each of them, force and torque (2, 3) of constraints and friction by name, with the unit force itself
-    """
-
-    rows: list[int]
-    numbers: list[int]
-    multipliers: np.ndarray
-    loads: list[dict[str, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -122,7 +104,7 @@ class StickingLoads:
                 solver.settle(solver.slots.state_to_lanes(y), segment.instants[0])
             # Bodies that are held keep their poses.
             if row == 0 or self._moved(last, row):
-                answered, last = self._answers(solver, place, row), row
+                answered, last = answers(self._gaps, segment, self._members, solver, place, row), row
             base = {name: load[row] for name, load in joint_loads.items()}
             limits = Limits(self._members, self._frictions, segment.state_at(row), base, answered.loads)
             z, exceeding = self._shared(segment.dynamics.multipliers[row], answered, limits)
@@ -138,6 +120,27 @@ class StickingLoads:
                     effort[row] = z[answered.numbers.index(member.numbers[0])]
         if beyond:
             self._warn(beyond)
+        return found
+
+    def redistributions(self, row: int) -> list[dict[str, np.ndarray]]:
+        """Return the changes of loads by redistributions that are possible at an output index of the segment.
+
+        Each item is for one group of members: changes of force and torque (k, 2, 3), inertial frame, of constraints and
+        friction by name, by k independent redistributions.
+        """
+        if not self._members:
+            return []
+        solver, segment = self._segment.plant.solver(), self._segment
+        solver.settle(solver.slots.state_to_lanes(segment.flat[0]), segment.instants[0])
+        answered = answers(self._gaps, segment, self._members, solver, self._system.plant.solver(), row)
+        _, ways = self._forces(segment.dynamics.multipliers[row], answered)
+        found = []
+        for _, _, directions in self._groups(ways, answered):
+            changes: dict[str, np.ndarray] = {}
+            for part, loads in zip(directions, answered.loads, strict=True):
+                for name, load in loads.items():
+                    changes[name] = changes.get(name, 0.0) + np.multiply.outer(part, load)
+            found.append(changes)
         return found
 
     def _warn(self, beyond: dict[int, list[str]]) -> None:
@@ -158,39 +161,12 @@ class StickingLoads:
         turn = np.abs(state.orientation[two] - state.orientation[one]).max()
         return bool(max(turn, np.abs(state.position[two] - state.position[one]).max() / length) > SAME)
 
-    def _answers(self, solver: Solver, place: Solver, row: int) -> _Answers:
-        """Return the loads that answer unit forces along the rows without a row of the model, at an output index.
-
-        `solver` is a solver of the segment, and `place` one of the system, for gaps and slip.
-        """
-        t, y = float(self._segment.instants[row]), self._segment.flat[row]
-        self._gaps.locate(self._segment.model.carried.state(y), {})
-        opening = self._gaps.at(place, t, y, self._segment.angles[row])
-        rows = [pair for member in self._members for pair in zip(member.numbers, member.own, strict=True)]
-        free = [k for k, (_, own) in enumerate(rows) if own is None]
-        numbers, none, lanes = [rows[k][0] for k in free], np.zeros(solver.model.rows), solver.slots.state_to_lanes(y)
-        multipliers, loads = [], []
-        for number in numbers:
-            multipliers.append(solver.respond(lanes, t, none, opening.push[number])[1])
-            total = dict[str, np.ndarray]()
-            own = self._gaps.impulses(y, opening.of([number]), [number], np.ones(1))
-            for part in (impulses(solver, y, multipliers[-1]), own):
-                for name, load in part.items():
-                    total[name] = total.get(name, np.zeros((2, 3))) + np.array([load.force, load.torque])
-            loads.append(total)
-        return _Answers(free, numbers, np.reshape(multipliers, (len(free), solver.model.rows)), loads)
-
-    def _shared(self, multipliers: np.ndarray, answered: _Answers, limits: Limits) -> tuple[np.ndarray, list[str]]:
+    def _shared(self, multipliers: np.ndarray, answered: Answers, limits: Limits) -> tuple[np.ndarray, list[str]]:
         """Return the forces (d,) along the rows without a row of the model, and the names of members beyond a limit.
 
         `multipliers` (m,) are those of the model without these forces.
         """
-        places = [place for member in self._members for place in member.own]
-        present, ways = np.zeros(len(places)), np.zeros((len(places), len(answered.rows)))
-        for k, place in enumerate(places):
-            if place is not None:
-                present[k], ways[k] = multipliers[place], answered.multipliers[:, place]
-        ways[answered.rows] = np.eye(len(answered.rows))
+        present, ways = self._forces(multipliers, answered)
         groups, none = self._groups(ways, answered), np.zeros(len(answered.rows))
         if not groups:
             return none, self._beyond(present, limits(none))
@@ -204,6 +180,19 @@ class StickingLoads:
             return z, self._beyond(present + ways @ z, limits(z)) or exceeding
         z, inside = self._least(most, present, ways, groups, limits)
         return (z if inside else most), []
+
+    def _forces(self, multipliers: np.ndarray, answered: Answers) -> tuple[np.ndarray, np.ndarray]:
+        """Return the forces (r,) along all rows of the members without redistribution, and their changes (r, d).
+
+        `multipliers` (m,) are those of the model.
+        """
+        places = [place for member in self._members for place in member.own]
+        present, ways = np.zeros(len(places)), np.zeros((len(places), len(answered.rows)))
+        for k, place in enumerate(places):
+            if place is not None:
+                present[k], ways[k] = multipliers[place], answered.multipliers[:, place]
+        ways[answered.rows] = np.eye(len(answered.rows))
+        return present, ways
 
     def _least(
         self,
@@ -234,7 +223,7 @@ class StickingLoads:
                 break
         return z, inside and not self._beyond(present + ways @ z, bounds)
 
-    def _groups(self, ways: np.ndarray, answered: _Answers) -> list[tuple[list[int], list[int], np.ndarray]]:
+    def _groups(self, ways: np.ndarray, answered: Answers) -> list[tuple[list[int], list[int], np.ndarray]]:
         """Return groups of members that share a load with each other or with joints.
 
         Each group consists of the indices of its members, those of their rows among all r rows, and a basis (d, k) of

@@ -26,10 +26,11 @@ from .batch_inputs import BatchInputs
 from .lanes.functions import call_nothing, law_print, write_law
 from .lanes.numbers import MemberNumbers, geometry_of
 from .lanes.plan import LanePlan
+from .mass_reads import watched
 from .variation import MemberMaker, VariedNumber, changes_of, refuse_moved, varied_system
 
 # Functions that make bodies whose inertia is proportional to their mass.
-SOLIDS = (Body.box, Body.cylinder, Body.sphere, Body.ellipsoid)
+SOLIDS = (Body.box, Body.cylinder, Body.bar, Body.sphere, Body.ellipsoid)
 
 
 def member_numbers(
@@ -47,36 +48,68 @@ def member_numbers(
     """
     numbers = MemberNumbers.repeated(system.model, plan, solver.applied.table.inputs, count)
     call_nothing(numbers.inputs, elements_of(solver))
-    filled = True
+    filled, base = True, numbers.inputs[0].copy()
     for one in varied:
         if not one.part:
             numbers.gravity[:] = one.values
         elif not one.of_state:
-            filled &= _try_fill(system, solver, one, numbers)
-    for k in range(0 if filled else count):
-        # All changes are applied again: a part that is constructed anew replaces what was filled in.
-        changes = changes_of(varied, k)
-        maker = MemberMaker(system, changes)
-        # Constraints on a body depend only on its pose, which does not change.
-        if any(isinstance(system[name], Constraint) for name in changes):
-            model = varied_system(system, changes).model
-            numbers.joints[k], numbers.closing[k] = geometry_of(model, plan)
-        bodies, constraints = (
-            [maker.member_part(one) for one in parts] for parts in (system.bodies, system.constraints)
-        )
-        by_name = {part.name: part for part in (*bodies, *constraints)}
-        for row, (old, new) in enumerate(zip(system.bodies, bodies, strict=True)):
-            if new is not old:
-                refuse_moved(old, new, changes)
-                numbers.mass[k, row], numbers.inertia[k, row] = new.mass, new.inertia
-        for element in system.forces:
-            new = maker.member_part(element)
-            if new is element:
-                continue
+            filled &= _try_fill(system, solver, one, numbers, base)
+    checked = _extremes(varied, count)
+    expected = numbers.of(np.array(checked))
+    if not all(_try_construct(system, solver, plan, varied, numbers, k) for k in checked):
+        return None
+    if filled and numbers.of(np.array(checked)).equals(expected):
+        return numbers
+    others = (k for k in range(count) if k not in checked)
+    return numbers if all(_try_construct(system, solver, plan, varied, numbers, k) for k in others) else None
+
+
+def _extremes(varied: Sequence[VariedNumber], count: int) -> list[int]:
+    """Return the indices of the members with the smallest and largest values of each parameter, the first and the last.
+
+    `count` is the number of members.
+    """
+    of_parts = (one.values for one in varied if one.part and not one.of_state and one.values.ndim == 1)
+    return sorted({0, count - 1}.union(*((int(values.argmin()), int(values.argmax())) for values in of_parts)))
+
+
+def _try_construct(
+    system: System, solver: Solver, plan: LanePlan, varied: Sequence[VariedNumber], numbers: MemberNumbers, k: int
+) -> bool:
+    """Write the parameters of member `k`, from its constructed parts, to `numbers`.
+
+    The other arguments are as for `member_numbers`. Returns False if a force law differs in more than input values. An
+    invalid value raises the error of the part.
+    """
+    # All changes are applied again: a part that is constructed anew replaces what was filled in.
+    changes = changes_of(varied, k)
+    maker = MemberMaker(system, changes)
+    # Constraints on a body depend only on its pose, which does not change.
+    if any(isinstance(system[name], Constraint) for name in changes):
+        model = varied_system(system, changes).model
+        numbers.joints[k], numbers.closing[k] = geometry_of(model, plan)
+    for row, old in enumerate(system.bodies):
+        new = maker.member_part(old)
+        if new is not old:
+            refuse_moved(old, new, changes)
+            numbers.mass[k, row], numbers.inertia[k, row] = new.mass, new.inertia
+    return _try_fill_laws(system, solver, maker, numbers.inputs[k])
+
+
+def _try_fill_laws(system: System, solver: Solver, maker: MemberMaker, inputs: np.ndarray) -> bool:
+    """Write the inputs of all force laws that `maker` constructs anew to `inputs`, those of one member.
+
+    Returns False if a force law differs in more than input values.
+    """
+    bodies, constraints = ([maker.member_part(one) for one in parts] for parts in (system.bodies, system.constraints))
+    by_name = {part.name: part for part in (*bodies, *constraints)}
+    for element in system.forces:
+        new = maker.member_part(element)
+        if new is not element:
             new = in_state(new.placed(bodies, constraints), by_name)
-            if not _try_fill_law(solver, element, new, numbers.inputs[k]):
-                return None
-    return numbers
+            if not _try_fill_law(solver, element, new, inputs):
+                return False
+    return True
 
 
 def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> None:
@@ -130,43 +163,43 @@ def _try_fill_law(solver: Solver, old_element: ForceElement, new_element: ForceE
     return True
 
 
-def _try_fill(system: System, solver: Solver, varied: VariedNumber, numbers: MemberNumbers) -> bool:
+def _try_fill(system: System, solver: Solver, varied: VariedNumber, numbers: MemberNumbers, base: np.ndarray) -> bool:
     """Try to write a varied parameter of all members to `numbers` without constructing the parts of each member.
 
-    This is possible for the mass of a body with a given inertia and of a solid, and for a parameter of a force element
-    that is an input of its law. As a check, the parts of the members with the smallest and largest values are
-    constructed; an invalid value raises the error of the part. Returns whether the parameter has been written.
+    This is possible for the mass of a body with a given inertia and of a solid, unless a force law depends on it, and
+    for a parameter of a force element that is an input of its law. Returns whether the parameter has been written.
+    `base` are the inputs of all force laws without variation.
     """
     part, values = system[varied.part], varied.values
-    if values.ndim > 1 or "." in varied.parameter:
+    if values.ndim > 1 or "." in varied.parameter or isinstance(part, Constraint):
         return False
-    extremes = sorted({int(values.argmin()), int(values.argmax()), 0, len(values) - 1})
-    makers = [MemberMaker(system, changes_of([varied], k)) for k in extremes]
-    others = [force for force in system.forces if force is not part]
-    if isinstance(part, Constraint) or any(
-        maker.member_part(other) is not other for maker in makers for other in others
-    ):
+    if isinstance(part, Body):
+        return varied.parameter == "mass" and _try_fill_mass(system, solver, part, values, numbers, base)
+    maker = MemberMaker(system, changes_of([varied], 0))
+    others = (force for force in system.forces if force is not part)
+    if varied.parameter not in part.parameters or any(maker.member_part(other) is not other for other in others):
         return False
-    made = [maker.member_part(part) for maker in makers]
-    call = made_with(part)
-    if isinstance(part, Body) and varied.parameter == "mass" and call is not None and call.maker in (Body, *SOLIDS):
-        row = system.bodies.index(part)
-        numbers.mass[:, row] = values
-        if call.maker is not Body:
-            numbers.inertia[:, row] = part.inertia / part.mass * values[:, None, None]
-        return True
-    if not (isinstance(part, ForceElement) and varied.parameter in part.parameters):
-        return False
-    layout = part.layout()
     first = next(place for place, element in elements_of(solver) if element is part)
-    place = place_of(part, varied.parameter)
-    for k, new in zip(extremes, made, strict=True):
-        expected = fixed_inputs(part, layout)
-        expected[place] = values[k]
-        new = new.placed(system.bodies, system.constraints)
-        if new.layout() != layout or new.structure != part.structure or law_print(new) != law_print(part):
-            return False
-        if not np.array_equal(fixed_inputs(new, layout), expected):
-            return False
-    numbers.inputs[:, first + place] = values
+    numbers.inputs[:, first + place_of(part, varied.parameter)] = values
+    return True
+
+
+def _try_fill_mass(
+    system: System, solver: Solver, body: Body, values: np.ndarray, numbers: MemberNumbers, base: np.ndarray
+) -> bool:
+    """Try to write the masses `values` (count,) of a body to `numbers`; the other arguments are as for `_try_fill`.
+
+    The force elements are constructed for a copy of the body that records whether its mass or inertia is read.
+    """
+    call, reads, inputs = made_with(body), list[str](), base.copy()
+    if call is None or call.maker not in (Body, *SOLIDS):
+        return False
+    maker = MemberMaker(system, {}, [(body, watched(body, reads))])
+    if not _try_fill_laws(system, solver, maker, inputs) or reads or inputs.tobytes() != base.tobytes():
+        return False
+    row = system.bodies.index(body)
+    numbers.mass[:, row] = values
+    if call.maker is not Body:
+        assert body.shape is not None
+        numbers.inertia[:, row] = body.shape.inertia(values)
     return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -185,12 +185,19 @@ def refuse_moved(original: Body, changed: Body, changes: Changes) -> None:
 
 
 class MemberMaker:
-    """Factory of copies of parts with changed arguments; each part is constructed once."""
+    """Factory of copies of parts with changed arguments; each part is constructed once.
 
-    def __init__(self, system: System, changes: Changes) -> None:
+    Parameters
+    ----------
+    system : System
+    changes : changed arguments by name of the part
+    replaced : pairs of a part of the system and a part that takes its place in the arguments of others
+    """
+
+    def __init__(self, system: System, changes: Changes, replaced: Iterable[tuple[Any, Any]] = ()) -> None:
         self._changes = changes
         self._parts = {id(part) for part in system}
-        self._made: dict[int, Any] = {}
+        self._made = {id(part): new for part, new in replaced}
 
     def member_part(self, part: Any) -> Any:
         """Return a copy of a part with its changed arguments, or the part itself if its arguments are unchanged."""

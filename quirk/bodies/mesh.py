@@ -122,9 +122,12 @@ class Mesh(Shape):
             )
         return found
 
-    def inertia(self, mass: float) -> np.ndarray:
-        """Return the inertia (3, 3), kg m^2, of a solid of uniform density with this surface, about its centroid."""
-        return mass / self.solid.volume * self.solid.inertia
+    def inertia(self, mass: float | np.ndarray) -> np.ndarray:
+        """Return the inertia (3, 3), kg m^2, of a solid of uniform density with this surface, about its centroid.
+
+        The result is (k, 3, 3) for masses (k,).
+        """
+        return np.multiply.outer(mass / self.solid.volume, self.solid.inertia)
 
     def surface(self) -> list[np.ndarray]:
         """Return the triangles as a list of arrays (3, 3), one vertex per row, m."""

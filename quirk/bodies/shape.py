@@ -57,8 +57,8 @@ class Shape(metaclass=ConstructorMeta):
         return [face @ self.frame.matrix.T + self.frame.origin for face in self.surface()]
 
     @abstractmethod
-    def inertia(self, mass: float) -> np.ndarray:
-        """Return the inertia (3, 3), kg m^2, of a solid of this shape.
+    def inertia(self, mass: float | np.ndarray) -> np.ndarray:
+        """Return the inertia (3, 3), kg m^2, of a solid of this shape, or (k, 3, 3) for masses (k,).
 
         The inertia refers to the center and axes of the shape; `mass` is in kg.
         """

@@ -36,13 +36,13 @@ class Box(Shape):
         super().__post_init__()
         self._set("size", lengths("Box", "size", self.size))
 
-    def inertia(self, mass: float) -> np.ndarray:
-        """Return the inertia (3, 3), kg m^2, about the center.
+    def inertia(self, mass: float | np.ndarray) -> np.ndarray:
+        """Return the inertia (3, 3), kg m^2, about the center, or (k, 3, 3) for masses (k,).
 
         The moment of inertia about the axis along the edge of length a is mass/12 (b^2 + c^2), and likewise for b and
         c.
         """
-        return mass / 12 * _perpendicular_squares(np.array(self.size))
+        return np.multiply.outer(mass / 12, _perpendicular_squares(np.array(self.size)))
 
     def surface(self) -> list[np.ndarray]:
         """Return the six faces as arrays (4, 3) of their corners, m."""
@@ -72,12 +72,12 @@ class Ellipsoid(Shape):
         super().__post_init__()
         self._set("semi_axes", lengths("Ellipsoid", "semi_axes", self.semi_axes))
 
-    def inertia(self, mass: float) -> np.ndarray:
-        """Return the inertia (3, 3), kg m^2, about the center.
+    def inertia(self, mass: float | np.ndarray) -> np.ndarray:
+        """Return the inertia (3, 3), kg m^2, about the center, or (k, 3, 3) for masses (k,).
 
         The moment of inertia about the semi-axis a is mass/5 (b^2 + c^2), and likewise for b and c.
         """
-        return mass / 5 * _perpendicular_squares(np.array(self.semi_axes))
+        return np.multiply.outer(mass / 5, _perpendicular_squares(np.array(self.semi_axes)))
 
     def surface(self) -> list[np.ndarray]:
         """Return the surface as quadrilaterals between circles of latitude and longitude, each an array (4, 3), m."""
@@ -113,15 +113,16 @@ class Cylinder(Shape):
         self._set("length", validate.positive("Cylinder", "length", self.length))
         self._set("axis", tuple(validate.direction("Cylinder", "axis", self.axis).tolist()))
 
-    def inertia(self, mass: float) -> np.ndarray:
-        """Return the inertia (3, 3), kg m^2, about the center.
+    def inertia(self, mass: float | np.ndarray) -> np.ndarray:
+        """Return the inertia (3, 3), kg m^2, about the center, or (k, 3, 3) for masses (k,).
 
         The moment of inertia is mass r^2/2 about the axis, and mass (3 r^2 + l^2)/12 about perpendicular axes.
         """
         axis = np.array(self.axis, dtype=float)
         along = np.outer(axis, axis)
         across = np.eye(3) - along
-        return mass * (0.5 * self.radius**2 * along + (3 * self.radius**2 + self.length**2) / 12 * across)
+        per_mass = 0.5 * self.radius**2 * along + (3 * self.radius**2 + self.length**2) / 12 * across
+        return np.multiply.outer(mass, per_mass)
 
     def surface(self) -> list[np.ndarray]:
         """Return the two end disks and the rectangles of the lateral surface, as arrays (k, 3) of corners, m."""

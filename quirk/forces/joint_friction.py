@@ -127,7 +127,8 @@ class JointFriction(OfJoint, StickSlip):
             self.slip = AboutAngle(axis)
         if self.of_cross:
             self.slip = AboutCrossAxis(axis)
-        self.radii = np.array([_arm(joint) if rotates else 1.0, 0.0])
+        # Friction that does not stick has no slip, so that its numbers do not depend on masses.
+        self.radii = np.array([_arm(joint) if rotates and self.sticks else 1.0, 0.0])
         super().__init__(name, joint, axis, rotates)
 
     stribeck: float

@@ -77,6 +77,11 @@ class MemberNumbers:
         """Return the parameters of the members with the indices `chosen`."""
         return MemberNumbers(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
+    def equals(self, other: MemberNumbers) -> bool:
+        """Whether all parameters equal those of `other` to the last bit; they include addresses of functions."""
+        names = [field.name for field in fields(self)]
+        return all(getattr(self, name).tobytes() == getattr(other, name).tobytes() for name in names)
+
 
 def geometry_of(model: Model, plan: LanePlan) -> tuple[np.ndarray, np.ndarray]:
     """Return the geometry of a model for SIMD lanes, as two flat arrays: joints, and loop-closing rows.

@@ -1,0 +1,30 @@
+"""Detection of parts that read the mass or the inertia of a body while they are constructed.
+
+The numbers of all other parts do not depend on it, so that they are the same in members that differ in this mass.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..bodies.body import Body
+
+READ = ("mass", "inertia")
+
+
+class _Watched(Body):
+    """Body that records reads of its mass and inertia in the list `_reads`."""
+
+    _reads: list[str]
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in READ:
+            self._reads.append(name)
+        return super().__getattribute__(name)
+
+
+def watched(body: Body, reads: list[str]) -> Body:
+    """Return a copy of a body that appends "mass" or "inertia" to the list `reads` whenever one of them is read."""
+    copy = object.__new__(_Watched)
+    vars(copy).update(vars(body), _reads=reads)
+    return copy

@@ -59,6 +59,28 @@ class Sticking(Constraint):
 
 
 @dataclass(frozen=True)
+class HeldOrientation:
+    """Constraint function that holds the relative orientation of a ball joint.
+
+    Attributes
+    ----------
+    which : indices of the axes of frame i about which it is held
+    """
+
+    which: tuple[int, ...]
+
+    def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """Return the residuals, m: an arm times the small rotation from the held orientation about axes of frame i.
+
+        `numbers` are the arm, m, and the held rotation matrix from frame j to frame i, by rows.
+        """
+        i, j = frames
+        arm, *held = numbers
+        off = i.rotation.T @ j.rotation @ np.array(held, dtype=object).reshape(3, 3).T
+        return [(off[(c + 2) % 3, (c + 1) % 3] - off[(c + 1) % 3, (c + 2) % 3]) * arm * 0.5 for c in self.which]
+
+
+@dataclass(frozen=True)
 class HeldCoordinate:
     """Constraint function that holds the free coordinate of a joint at a given value.
 
@@ -103,3 +125,21 @@ class StickingJoint(Sticking):
         self.value = value
         held = HeldCoordinate(friction.axis, friction.rotates, friction.of_three, friction.of_cross)
         self.primitives = (Relation(held, ("slip 1",), (FORCE,), (float(friction.radii[0]), value)),)
+
+
+class StickingBall(Sticking):
+    """Static friction in a ball joint, as a constraint that holds the relative orientation of its bodies.
+
+    Parameters
+    ----------
+    friction : the friction element
+    which : indices of the independent slip components that are kept at zero
+    value : (9,) held rotation matrix from frame j to frame i, by rows
+    """
+
+    def __init__(self, friction: Any, which: tuple[int, ...], value: tuple[float, ...]) -> None:
+        super().__init__(friction, friction.slip, which)
+        self.value = value
+        labels = tuple(f"slip {c + 1}" for c in which)
+        numbers = (float(friction.radii[0]), *value)
+        self.primitives = (Relation(HeldOrientation(which), labels, (FORCE,) * len(which), numbers),)

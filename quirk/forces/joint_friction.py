@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Container
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..autodiff.jet import where
 from ..bodies.body import Body
-from ..constraints import Joint, Universal
+from ..constraints import Joint, Spherical, Universal
 from ..constraints.angle import cross_angle
-from ..constraints.primitives import X, Y
+from ..constraints.primitives import X, Y, Z
 from ..constraints.slip import AboutAngle, AboutCrossAxis, AlongAxis
 from ..constraints.sticking import Sticking, StickingJoint
 from ..errors import InputError
@@ -42,7 +42,8 @@ class JointFriction(OfJoint, StickSlip):
     Parameters
     ----------
     joint : Joint
-        Joint with a free rotation or a free translation, or a `Universal`.
+        Joint with a free rotation or a free translation, a `Universal`, or a `Spherical`, whose friction is a torque
+        opposite to the relative angular velocity.
     viscous : float
         N m s/rad or N s/m, not negative.
     coulomb : float
@@ -76,10 +77,20 @@ class JointFriction(OfJoint, StickSlip):
     (np.float64(6.25), array([2.5]))
     """
 
-    parameters = ("viscous", "coulomb", "static", "stribeck", "creep")
+    parameters: tuple[str, ...] = ("viscous", "coulomb", "static", "stribeck", "creep")
     aside = ("joint", "on", "slip", "radii", "floor")
     takes = CONSTANT
     part = 0
+
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *args: Any, **options: Any) -> JointFriction:
+            """Create a `JointFriction`, or an object of its subclass for ball joints."""
+            if cls is JointFriction and isinstance(options.get("joint", args[1] if len(args) > 1 else None), Spherical):
+                from .ball_friction import BallFriction
+
+                cls = BallFriction
+            return object.__new__(cls)
 
     def __init__(
         self,
@@ -97,6 +108,8 @@ class JointFriction(OfJoint, StickSlip):
         self.of_cross = isinstance(joint, Universal)
         if self.of_cross:
             owner, axis, rotates = *_axis_of_cross(name, joint, coordinate), True
+        elif isinstance(joint, Spherical):
+            owner, axis, rotates = _title_of_ball(name, joint, coordinate), Z, True
         else:
             owner, axis, rotates = free_axis("JointFriction", name, joint, coordinate)
         self.viscous = validate.non_negative(owner, "viscous", viscous)
@@ -128,7 +141,7 @@ class JointFriction(OfJoint, StickSlip):
         if self.of_cross:
             self.slip = AboutCrossAxis(axis)
         # Friction that does not stick has no slip, so that its numbers do not depend on masses.
-        self.radii = np.array([_arm(joint) if rotates and self.sticks else 1.0, 0.0])
+        self.radii = np.array([arm_of(joint) if rotates and self.sticks else 1.0, 0.0])
         super().__init__(name, joint, axis, rotates)
 
     stribeck: float
@@ -162,6 +175,11 @@ class JointFriction(OfJoint, StickSlip):
         return self.coulomb + above * np.exp(-part * part)
 
     @property
+    def direction_of_slip(self) -> tuple[float, ...]:
+        """Direction of slip stored in the element, or () if it does not slide in a run."""
+        return (self.direction,) if self.direction else ()
+
+    @property
     def load_per_effort(self) -> float:
         """Normal load per unit of effort for the single slip component; it is constant.
 
@@ -190,13 +208,13 @@ class JointFriction(OfJoint, StickSlip):
         """
         return _sliding(self, float(direction[0]), floor)
 
-    def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: float | None = None) -> Sticking:
-        """Return the sticking constraint, which holds the joint coordinate at `value` (rad or m).
+    def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: Any = None) -> Sticking:
+        """Return the sticking constraint, which holds the joint coordinate at the number in `value` (rad or m).
 
         If `value` is None, the constraint holds the rate of the coordinate at zero. `which`, `side` and `part` are as
         for `StickSlip.sticking`.
         """
-        return super().sticking(which, side, part) if value is None else _sticking_constraint(self, value)
+        return super().sticking(which, side, part) if value is None else _sticking_constraint(self, float(value[0]))
 
 
 @lru_cache(1024)
@@ -220,7 +238,18 @@ def _axis_of_cross(name: str, joint: Joint, coordinate: str | None) -> tuple[str
     return owner, CROSS_AXES[coordinate]
 
 
-def _arm(joint: Joint) -> float:
+def _title_of_ball(name: str, joint: Joint, coordinate: str | None) -> str:
+    """Return the title of the friction of a ball joint for errors."""
+    owner = f'JointFriction "{validate.name("JointFriction", name)}"'
+    if coordinate is not None:
+        raise InputError(
+            f"{owner}: {joint} has friction against its rotation about any axis: leave out coordinate; for friction "
+            'about one of its angles, use a quirk.Free joint with angle="x", "y" or "z"'
+        )
+    return owner
+
+
+def arm_of(joint: Joint) -> float:
     """Return the arm (m) at which the slip of a rotation is measured: the largest radius of gyration of its bodies.
 
     It affects the tolerances only.

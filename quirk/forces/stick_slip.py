@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
 
+from ..autodiff.jet import where
 from ..constraints.slip import OfGap, OfSurfaces, Slip
 from ..constraints.sticking import Sticking
 from .element import ForceElement
@@ -18,6 +19,10 @@ from .place import Place
 # Normal load of friction: the force of a joint or contact normal to the surfaces; the force of a joint across an axis;
 # its total force; its force along an axis; or a constant.
 NORMAL, ACROSS, WHOLE, ALONG, CONSTANT = range(5)
+
+
+# Cosine of the angle by which slip turns from its stored direction until this is replaced by the present one.
+COSINE = 0.5
 
 
 class OfSlip(ForceElement):
@@ -95,11 +100,12 @@ class StickSlip(OfSlip):
         slip. The other arguments are as for `Friction.sliding`.
         """
 
-    def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: float | None = None) -> Sticking:
+    def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: Any = None) -> Sticking:
         """Return the constraint on slip components that holds the bodies while friction sticks.
 
         `which` are the indices of these components, `side` and `part` are as for `Friction.sliding`. `value` is the
-        coordinate (rad or m) at which a joint with constant friction is held; None holds only its rate.
+        coordinate (rad or m) at which a joint with constant friction is held, as a tuple of one number, or the relative
+        orientation of a ball joint; None holds only rates.
         """
         return _sticking_constraint(self, which, side, part)
 
@@ -165,23 +171,47 @@ class SlipComponent(OfSlip):
 
 
 class SlipAhead(SlipComponent):
-    """Event function of friction with a single slip component.
-
-    The value, m/s, is the slip times its direction (1 or -1), plus an offset.
-    """
+    """Event function of friction with a constant limit: the slip along its stored direction, plus an offset, m/s."""
 
     parameters = ("radii", "direction", "offset")
 
-    def __init__(self, friction: StickSlip, direction: float, offset: float) -> None:
-        self.direction, self.offset = direction, offset
+    def __init__(self, friction: StickSlip, direction: tuple[float, ...], offset: float) -> None:
+        self.direction, self.offset = np.array(direction), offset
         super().__init__(friction, 0)
 
-    direction: float
+    direction: np.ndarray
     offset: float
 
     def shown(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the slip times its direction, plus the offset, m/s."""
-        return self.direction * super().shown(t, i, j) + self.offset
+        """Return the slip along its stored direction, plus the offset, m/s."""
+        return _along(self.rates(t, i, j), self.direction) + self.offset
+
+
+class SlipTurned(SlipComponent):
+    """Event function of friction with a constant limit: positive while the slip keeps near its stored direction.
+
+    The value, m^2/s^2, is (s . e)^2 - COSINE^2 |s|^2 for the slip s and the stored direction e. Where the slip ends, it
+    touches zero from above.
+    """
+
+    parameters = ("radii", "direction")
+
+    def __init__(self, friction: StickSlip, direction: tuple[float, ...]) -> None:
+        self.direction = np.array(direction)
+        super().__init__(friction, 0)
+
+    direction: np.ndarray
+
+    def shown(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the value of the event function, m^2/s^2."""
+        slip = self.rates(t, i, j)
+        ahead = _along(slip, self.direction)
+        return ahead * ahead - COSINE * COSINE * sum(x * x for x in slip)
+
+
+def _along(slip: Sequence[Any], direction: np.ndarray) -> Any:
+    """Return the component of a slip along a direction, both with the same number of components."""
+    return sum(x * e for x, e in zip(slip, direction, strict=True))
 
 
 class SlipBelow(SlipComponent):
@@ -202,3 +232,12 @@ class SlipBelow(SlipComponent):
         """Return the limit minus the squared slip over the limit, m/s."""
         slips = [one.rate for one in self.slip(t, i, j, list(self.radii))]
         return self.limit - sum(slip * slip for slip in slips) / self.limit
+
+
+class SlipAbove(SlipBelow):
+    """Event function of friction with several slip components: positive while the slip is above a limit, m/s."""
+
+    def shown(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the slip minus the limit, m/s."""
+        square = sum(x * x for x in self.rates(t, i, j))
+        return where(square > 0.0, square, square.constant(1.0)).sqrt() * where(square > 0.0, 1.0, 0.0) - self.limit

@@ -14,6 +14,7 @@ from ..constraints.unilateral import Unilateral
 from ..dynamics.model.applied_loads import Exerted
 from ..errors import InputError
 from ..forces import AttitudeControl, Controller, Friction, JointFriction
+from ..forces.ball_friction import BallFriction
 from ..forces.elastic_rope import ElasticRope
 from ..forces.joint_actuation import Actuated
 from ..forces.spring import BetweenPoints
@@ -36,6 +37,7 @@ UNITS = {
     "m": {"m": "m", "m/s": "m/s", "N": "N"},
     "rad": {"m": "rad", "m/s": "rad/s", "N": "N m"},
     "m/s": {"m": "m/s", "m/s": "m/s^2", "N": "N"},
+    "rad/s": {"m": "rad/s", "m/s": "rad/s^2", "N": "N m"},
     "": {"m": "", "m/s": "1/s", "N": "N m"},
     "1/m": {"m": "1/m", "m/s": "1/(m s)", "N": "N m^2"},
     "N": {"m": "N", "m/s": "N/s"},
@@ -359,8 +361,32 @@ class JointFrictionView(FrictionView):
         return super().along(name) + held[:, 0] / self.of.load_per_effort
 
 
+@explained
+class BallFrictionView(FrictionView):
+    """Torque and slip of the friction of a ball joint over time, during sliding and sticking."""
+
+    of: BallFriction
+
+    def _sticks_in(self, segment: Segment, contacts: ContactLoads | None) -> np.ndarray:
+        return super()._sticks_in(segment, contacts) if self.of.sticks else np.zeros(len(segment.time), dtype=bool)
+
+    def _floor(self, acting: Any) -> float:
+        return super()._floor(acting) * self.of.load_per_effort
+
+    def along(self, name: str | None = None) -> np.ndarray:
+        """Return the friction torque (nt,), N m, on body j about the axis of frame i of a coordinate such as "rate_x".
+
+        For "ahead" it is the torque against the slip.
+        """
+        number = self._number(name)
+        torque = self.torque("i", end=1) @ self.of.ends[0][1].matrix
+        return -np.linalg.norm(torque, axis=1) if number == 0 else torque[:, number - 1]
+
+
 def view_of_force(result: Result, force: ForceElement) -> ForceView:
     """Return the view of a force element."""
+    if isinstance(force, BallFriction):
+        return BallFrictionView(result, force)
     if isinstance(force, JointFriction) and force.switches:
         return JointFrictionView(result, force)
     return FrictionView(result, force) if isinstance(force, Friction) else ForceView(result, force)
@@ -370,6 +396,8 @@ def unit_of_coordinate(force: ForceElement, coordinate: str) -> str:
     """Return the unit of a coordinate of a force element, such as "rad"."""
     if isinstance(force, Friction):
         return "m/s"
+    if isinstance(force, BallFriction):
+        return "rad/s"
     if isinstance(force, BeamSegment):
         return "1/m" if STRAINS.index(coordinate) >= 3 else ""
     if isinstance(force, ElasticRope):

@@ -17,7 +17,7 @@ from ..constraints import Distance, Joint
 from ..constraints.constraint import with_frame_i
 from ..constraints.offsets import without_offsets
 from ..constraints.slip import OfGap, OfSurfaces
-from ..constraints.sticking import Sticking, StickingJoint
+from ..constraints.sticking import Sticking, StickingBall, StickingJoint
 from ..constraints.unilateral import Unilateral
 from ..errors import InputError
 from ..events import Event
@@ -159,14 +159,17 @@ def _replacement_record(part: Any, system: System, actions: Mapping[tuple[str, i
         sticks = {"which": list(part.which), "side": 1, "part": 0}
         if isinstance(part, StickingJoint):
             return {**name, "by": "sticking", **sticks, "value": part.value}
+        if isinstance(part, StickingBall):
+            return {**name, "by": "sticking", **sticks, "value": list(part.value)}
         sticks |= {"side": _side(held.slip), "part": part.friction.part}
         return {**name, "by": "sticking", **sticks}
     if isinstance(part, Friction) and isinstance(own, Friction):
         slides = {"direction": part.direction.tolist(), "floor": part.floor, "side": _side(part.slip)}
         shares = [list(share) for share in part.shares]
         return {**name, "by": "sliding", **slides, "part": part.part, "shares": shares}
-    if isinstance(part, JointFriction) and isinstance(own, JointFriction) and part.direction:
-        return {**name, "by": "sliding", "direction": [part.direction], "floor": part.floor, "side": 1, "part": 0}
+    if isinstance(part, JointFriction) and isinstance(own, JointFriction) and part.direction_of_slip:
+        slides = {"direction": list(part.direction_of_slip), "floor": part.floor}
+        return {**name, "by": "sliding", **slides, "side": 1, "part": 0}
     if isinstance(part, Flanks):
         return {**name, "by": "flank", "side": int(part.side)}
     if isinstance(part, ElasticRope):
@@ -199,7 +202,7 @@ def _reconstructed(record: Mapping[str, Any], system: System, actions: Mapping[t
     match record["by"]:
         case "sticking":
             which, value = tuple(int(c) for c in record["which"]), record.get("value")
-            at = None if value is None else float(value)
+            at = None if value is None else tuple(map(float, np.ravel(value)))
             return own.sticking(which, int(record["side"]), int(record.get("part", 0)), at)
         case "sliding":
             direction, on = (

@@ -21,9 +21,20 @@ from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.events.names import Patch, Reading, Shared
+from quirk.forces.ball_friction import BallFriction
 from quirk.forces.friction import Friction
 from quirk.forces.joint_friction import JointFriction
-from quirk.forces.stick_slip import CONSTANT, SlipAhead, SlipBelow, SlipComponent, StickSlip, sticking_elements
+from quirk.forces.stick_slip import (
+    CONSTANT,
+    COSINE,
+    SlipAbove,
+    SlipAhead,
+    SlipBelow,
+    SlipComponent,
+    SlipTurned,
+    StickSlip,
+    sticking_elements,
+)
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
@@ -32,6 +43,10 @@ from quirk.system.system import System
 FLOOR, FASTER = 1e-2, 2.0
 # Up to this multiple of that speed, sliding keeps its initial direction.
 KEEPS = 2.0
+# Slip of constant friction with several components that falls below this multiple of the floor, or below the floor if
+# it has just begun, keeps its direction until it ends, since it may turn ever faster there. ROUND_OFF is the relative
+# accuracy of the slip at the event.
+ENDS, ROUND_OFF = 8.0, 1e-6
 # A joint that sticks counts as unmoved if it has moved by less than this angle (rad), or this fraction of the length of
 # the system.
 STAYS = 1e-9
@@ -53,7 +68,10 @@ class SlidingContact:
     slack : reverse slip, m/s, at which the bodies come to rest; None if they cannot come to rest
     creep : while it sticks, the slip, m/s, beyond which it slides, because drivers prescribe the slip or rows are no
         longer redundant, or 0 if it never does; while it slides, the same if slip began so; otherwise None
-    value : coordinate, rad or m, at which a joint with constant friction sticks; None if only its rate is held
+    value : coordinate, rad or m, at which a joint with constant friction sticks, or relative orientation of a ball
+        joint; None if only rates are held
+    ends : whether slip of constant friction is so slow that its direction is constant until it ends
+    level : slip, m/s, below which that is so
     heading : (d,) unit vector of slip at the last evaluation
     since : time, s, at which sliding began; NaN if it sticks
     """
@@ -66,7 +84,9 @@ class SlidingContact:
     load: tuple[tuple[str, int, float], ...] = ()
     slack: float | None = None
     creep: float | None = None
-    value: float | None = None
+    value: tuple[float, ...] | None = None
+    ends: bool = False
+    level: float = 0.0
     heading: tuple[float, ...] = field(default=(), compare=False)
     since: float = field(default=np.nan, compare=False)
 
@@ -141,7 +161,7 @@ class Frictions:
             rub = rubbing.get(friction.name)
             if rub is None or (friction.static == np.inf and not isinstance(rub.cone, Patch)):
                 continue
-            quantity: Reading | SlipAhead
+            quantity: Reading | SlipComponent
             if rub.held is not None:
                 if rub.creep:
                     below = SlipBelow(friction.on_part(parts.get(friction.on.name, 0)), rub.side, rub.creep)
@@ -154,9 +174,12 @@ class Frictions:
                 if rub.slack is None:
                     continue
                 quantity, what = _ahead(friction, rub, -rub.slack), "slip"
-                if rub.slack > 0:
-                    faster = _ahead(friction, rub, FASTER * rub.floor)
+                if rub.slack > 0 or rub.ends:
+                    faster = _ahead(friction, rub, rub.floor if rub.ends else FASTER * rub.floor)
                     found.append(EventFunction((friction.name, 0, "faster"), f"{friction}", faster, 1, True))
+                elif _turns(friction):
+                    found += _watched_turning(friction, rub)
+                    continue
             found.append(EventFunction((friction.name, 0, what), f"{friction}", quantity, -1, True, True))
         if slides:
             first = next(
@@ -200,10 +223,15 @@ class Frictions:
             if rub is None or not rub.held or not isinstance(friction, JointFriction):
                 continue
             rows = tuple(number.get(body.name, len(number)) for body in friction.bodies)
-            value = float(coordinate_at(friction, rows, moving, 0.0, {}).value)
+            if isinstance(friction, BallFriction):
+                (_, R), (_, turned) = (self._frame(end, state) for end in friction.ends)
+                value = tuple((R.T @ turned).ravel().tolist())
+            else:
+                value = (float(coordinate_at(friction, rows, moving, 0.0, {}).value),)
             if former is not None and former.value is not None:
                 unit = 1.0 if friction.rotates else self._system.model.length
-                value = former.value if abs(value - former.value) <= STAYS * unit else value
+                moved = np.abs(np.subtract(value, former.value)).max()
+                value = former.value if moved <= STAYS * unit else value
             found[friction.name] = replace(rub, value=value)
         return found
 
@@ -251,14 +279,48 @@ def components(friction: StickSlip) -> list[tuple[SlipComponent, int]]:
     return [(SlipComponent(friction, c, side), side) for side in sides for c in range(friction.slip.size)]
 
 
-def _ahead(friction: StickSlip, rub: SlidingContact, level: float) -> Reading | SlipAhead:
+def _ahead(friction: StickSlip, rub: SlidingContact, level: float) -> Reading | SlipComponent:
     """Return the watched quantity of an event: the slip in the direction of sliding minus `level`, m/s.
 
     `rub` is the sliding state of the friction element.
     """
     if friction.takes == CONSTANT:
-        return SlipAhead(friction, rub.direction[0], -level)
+        return SlipAhead(friction, rub.direction, -level)
     return Reading(friction, "ahead", None, level)
+
+
+def _is_ending(before: SlidingContact, speed: float) -> bool:
+    """Whether slip of a `speed`, m/s, keeps its direction until it ends; `before` is the previous state."""
+    if before.slack != 0.0:
+        return False
+    if before.ends:
+        return speed < (1 - ROUND_OFF) * before.floor
+    return speed <= (1 + ROUND_OFF) * before.level
+
+
+def _watched_turning(friction: StickSlip, rub: SlidingContact) -> list[EventFunction]:
+    """Return the event functions of slip that is not slow: it turns away from its stored direction, or becomes slow.
+
+    Slip that has just begun is watched until it is fast enough to be told from slip that ends.
+    """
+    turned, slow = SlipTurned(friction, rub.direction), SlipAbove(friction, 1, rub.level)
+    events = [(turned, "turned", -1), (slow, "slow", -1)]
+    if rub.level == rub.floor:
+        events.append((SlipAbove(friction, 1, FASTER * ENDS * rub.floor), "faster", 1))
+    return [
+        EventFunction((friction.name, 0, name), f"{friction}", watched, direction, True, direction < 0)
+        for watched, name, direction in events
+    ]
+
+
+def _turns(friction: StickSlip) -> bool:
+    """Whether events renew the stored direction of slip: friction has a constant limit and several slip components."""
+    return friction.takes == CONSTANT and friction.slip.size > 1
+
+
+def _turned(heading: tuple[float, ...], direction: tuple[float, ...]) -> bool:
+    """Whether the direction of slip differs from the stored one, if any, by half the angle that a run tolerates."""
+    return len(heading) == len(direction) and not np.dot(heading, direction) > np.sqrt(0.5 * (1.0 + COSINE))
 
 
 def rub_of(
@@ -287,10 +349,15 @@ def rub_of(
     e = found.sliding[k]
     assert e is not None
     heading, moving = tuple(float(part) for part in e), grip.moving is not None
-    # The direction of friction with a constant load belongs to the compiled model; impacts may reverse it.
-    reversed_by_impact = before is not None and friction.takes == CONSTANT and heading != before.direction
+    # The direction of friction with a constant load belongs to the compiled model. It turns, and impacts reverse it.
     slid = before is not None and before.held is None and before.side == side and before.slack == 0.0
-    if moving and before is not None and slid and not reversed_by_impact:
+    kept = before is not None and (friction.takes != CONSTANT or not _turned(heading, before.direction))
+    ends = moving and _turns(friction) and before is not None and before.held is None and _is_ending(before, grip.speed)
+    kept = kept and before is not None and before.ends == ends
+    level = ENDS * floor if grip.speed >= (1 - ROUND_OFF) * FASTER * ENDS * floor else floor
+    if _turns(friction) and not ends:
+        kept = kept and before is not None and (before.level > before.floor or level == floor)
+    if moving and before is not None and slid and kept:
         # Continued sliding reuses the compiled model if its load is shared as before.
         return replace(before, heading=heading, load=load)
     slack: float | None = 0.0 if moving else floor
@@ -299,4 +366,10 @@ def rub_of(
     # Slip that begins without an event of its load was not held, as rows were redundant.
     crept = before is not None and (before.held is None or moving)
     creep = before.creep if before is not None and crept else None
-    return SlidingContact(None, heading, floor, side, slack=slack, heading=heading, load=load, creep=creep)
+    if ends:
+        assert before is not None
+        level = before.level
+        floor = FASTER * level
+    return SlidingContact(
+        None, heading, floor, side, slack=slack, heading=heading, load=load, creep=creep, ends=ends, level=level
+    )

@@ -29,6 +29,7 @@ from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.dynamics.sparse.tangent.tangent import Differential
 from quirk.errors import InputError
 from quirk.forces import Friction, JointFriction
+from quirk.forces.ball_friction import BallFriction
 from quirk.forces.elastic_rope import ElasticRope
 from quirk.forces.law_layout import COORDINATE
 from quirk.forces.stick_slip import StickSlip
@@ -116,8 +117,11 @@ class Point:
         entries = self.solver.applied.table.entries
         for e, (element, _) in enumerate(self.model.forces):
             if isinstance(element, JointFriction) and element.sticks:
-                rate = outputs[entries[ELEMENT_SIZE * e + OUTPUT] + element.layout().first_coordinate + 1]
-                if not abs(rate) * element.radii[0] > STANDS * fastest:
+                first = entries[ELEMENT_SIZE * e + OUTPUT] + element.layout().first_coordinate
+                rates = outputs[first + 1]
+                if isinstance(element, BallFriction):
+                    rates = outputs[first + COORDINATE : first + COORDINATE * len(element.coordinates) : COORDINATE]
+                if not np.abs(rates).max() * element.radii[0] > STANDS * fastest:
                     raise self._without_slip(element)
             if isinstance(element, ElasticRope):
                 first = entries[ELEMENT_SIZE * e + OUTPUT] + element.layout().first_coordinate

@@ -36,6 +36,7 @@ class Grip:
     contact : index of the row of the contact with this friction, or None for a joint
     load : normal load of a joint's friction as a function of the forces z (r,) along all rows; None for a contact
     moving : unit direction (d,) of the slip, or None if it does not slip
+    speed : magnitude of the slip, m/s
     at_limit : whether the friction force is at its static limit
     """
 
@@ -45,6 +46,7 @@ class Grip:
     contact: int | None = None
     load: NormalLoad | ConstantLoad | None = None
     moving: np.ndarray | None = None
+    speed: float = 0.0
     at_limit: bool = False
 
 

@@ -152,10 +152,9 @@ class FrictionRowSource:
         touches = self._gaps.touches
         angular = np.array([k < len(touches) and touches[k].angular for k in numbers], dtype=bool)
         compliance = np.where(angular, 1 / length**2, 1.0)
-        joints = [
-            (grip.rows[0], one) for grip, one in zip(grips, acting, strict=True) if isinstance(one, JointFriction)
-        ]
-        compliance[[row for row, _ in joints]] = joint_compliances([one for _, one in joints], length)
+        joints = [(grip.rows, one) for grip, one in zip(grips, acting, strict=True) if isinstance(one, JointFriction)]
+        for (rows, _), soft in zip(joints, joint_compliances([one for _, one in joints], length), strict=True):
+            compliance[rows] = soft
         return compliance
 
     def _load_joints(

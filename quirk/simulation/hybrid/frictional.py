@@ -158,7 +158,7 @@ class Frictional:
             slip = rates[grip.rows]
             speed = np.linalg.norm(slip)
             moves = speed > slow[grip.rows].max() and grip.static < np.inf
-            grip.moving = slip / speed if moves else None
+            grip.moving, grip.speed = slip / speed if moves else None, float(speed)
             grip.coefficient = friction.sliding_coefficient(float(speed) if moves else 0.0)
             grip.at_limit = friction.name in limits
             still[grip.rows] = not moves

@@ -599,7 +599,9 @@ class HybridRun:
             return self._resting.closed(key[0])
         if key[2] == RETURNS:
             return self._resting.sides.get(key[0]) == 0
-        return key[2] in ("faster", "return", "apart") or (key[2] == "push" and key[:2] in self._resting.returns)
+        if key[2] in ("faster", "turned", "slow", "return", "apart"):
+            return True
+        return key[2] == "push" and key[:2] in self._resting.returns
 
     def _settle_contacts(
         self, event_state: EventState, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]

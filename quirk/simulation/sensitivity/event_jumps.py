@@ -154,7 +154,7 @@ class Jump:
             return False
         if guard.key[2] == "solvable":
             raise InputError(f"{OWNER}: {guard.title}: no derivative exists where friction has no solution")
-        return guard.key[2] in ("push", "faster", "return", "apart")
+        return guard.key[2] in ("push", "faster", "turned", "slow", "return", "apart")
 
     @property
     def _named(self) -> str:

@@ -12,6 +12,7 @@ from quirk.dynamics.model.friction_normal_load import Changing, load_with_change
 from quirk.dynamics.model.primitives_as_relations import as_relations
 from quirk.errors import InputError
 from quirk.events.names import Reading, Shared
+from quirk.forces.ball_friction import BallFriction
 from quirk.forces.friction import Friction
 from quirk.forces.joint_friction import JointFriction
 from quirk.forces.stick_slip import NORMAL, StickSlip
@@ -32,6 +33,11 @@ def slip_end_time(derivatives: QuantityDerivatives, name: str) -> np.ndarray:
     number, element, rows = next(
         (k, candidate, rows) for k, (candidate, rows) in enumerate(point.model.forces) if candidate.name == name
     )
+    if isinstance(element, BallFriction):
+        inputs = derivatives.variation.directions.laws.get(number, {})
+        rates = [derivatives.coordinate_terms(element, rows, c, inputs) for c in range(1, len(element.coordinates))]
+        slowing, moved = np.array([terms[1] for terms, _ in rates]), np.array([change[0] for _, change in rates])
+        return np.asarray(-(slowing @ moved) / (slowing @ slowing))
     if isinstance(element, JointFriction):
         x, moved = derivatives.coordinate_terms(element, rows, 0, derivatives.variation.directions.laws.get(number, {}))
         return np.asarray(-moved[1] / (2.0 * x[2]))

@@ -1,0 +1,111 @@
+"""Dry and viscous friction in a ball joint, independent of the load on the joint."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..autodiff.jet import where
+from ..constraints.slip import AboutPoint
+from ..constraints.sticking import Sticking, StickingBall
+from .element import ForceElement
+from .joint_friction import JointFriction, arm_of
+from .place import Place
+from .stick_slip import StickSlip
+
+
+class BallFriction(JointFriction):
+    """The `JointFriction` of a `Spherical` joint: a torque opposite to the relative angular velocity of its bodies.
+
+    The magnitude of the torque is that of `JointFriction` for the magnitude of the angular velocity. The components of
+    slip are about the axes of frame i.
+    """
+
+    # The law is a load, which has no direction fixed in a body along which it acts.
+    coordinate = ForceElement.coordinate
+    along = ForceElement.along
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.slip = AboutPoint()
+        self.coordinates = ("ahead", "rate_x", "rate_y", "rate_z")
+        # Set by runs: direction of the slip when it began, and angular velocity (rad/s) up to which it is used.
+        self.heading, self.slow = np.zeros(3), 0.0
+        if self.sticks:
+            self.parameters = ("viscous", "coulomb", "static", "stribeck", "heading", "slow")
+
+    def __str__(self) -> str:
+        return f'JointFriction "{self.name}"'
+
+    def load(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the friction torque (N m) on both bodies, in the inertial frame, and zero forces."""
+        rate = self._rate(i, j)
+        square = sum(x * x for x in rate)
+        moves = square > self.slow * self.slow
+        size = where(moves, square, square.constant(1.0)).sqrt()
+        if not self.sticks:
+            # Up to the rate at which the tanh is linear, its square root is not needed.
+            share = where(moves, np.tanh(size / self.creep) / size, square.constant(0.0) + 1.0 / self.creep)
+            torque = [-(self.viscous + self._dry_friction(size) * share) * x for x in rate]
+        else:
+            # The slip reverses its sense where it passes through zero, where a run stops it.
+            size = where(self._ahead(rate) < 0.0, -size, size)
+            dry = self._dry_friction(where(moves, size, size * 0.0))
+            torque = [
+                -self.viscous * x - dry * where(moves, x / size, e) for x, e in zip(rate, self.heading, strict=True)
+            ]
+        on_j = i.rotation @ np.array(torque, dtype=object)
+        return (0, -on_j), (0, on_j)
+
+    def shown(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the angular velocity along the stored direction, and its components in frame i, rad/s."""
+        rate = self._rate(i, j)
+        return [self._ahead(rate), *rate]
+
+    def _rate(self, i: Place, j: Place) -> Any:
+        """Return the relative angular velocity (3,), rad/s, in the axes of frame i."""
+        return i.rotation.T @ (j.spin - i.spin)
+
+    def _ahead(self, rate: Any) -> Any:
+        return sum(x * e for x, e in zip(rate, self.heading, strict=True))
+
+    def sliding(
+        self,
+        direction: tuple[float, ...],
+        floor: float,
+        side: int = 1,
+        part: int = 0,
+        shares: tuple[tuple[str, int, float], ...] | None = None,
+    ) -> JointFriction:
+        """Return a copy of the friction in the sliding state, with an initial direction of slip (3,), in frame i.
+
+        At slip speeds below `floor`, m/s, the friction keeps the direction `direction`. The other arguments, which
+        apply to contacts, are not used.
+        """
+        return _sliding(self, direction, floor)
+
+    def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: Any = None) -> Sticking:
+        """Return the sticking constraint, which holds the relative orientation `value` (9,).
+
+        `value` is the rotation matrix from frame j to frame i, by rows. If it is None, the constraint holds the
+        relative angular velocity at zero. `which`, `side` and `part` are as for `StickSlip.sticking`.
+        """
+        return StickSlip.sticking(self, which, side, part) if value is None else _sticking(self, which, tuple(value))
+
+    @property
+    def direction_of_slip(self) -> tuple[float, ...]:
+        """Direction of slip stored in the element, or () if it does not slide in a run."""
+        return tuple(self.heading.tolist()) if self.heading.any() else ()
+
+
+@lru_cache(1024)
+def _sticking(friction: BallFriction, which: tuple[int, ...], value: tuple[float, ...]) -> StickingBall:
+    return StickingBall(friction, which, value)
+
+
+@lru_cache(1024)
+def _sliding(friction: BallFriction, direction: tuple[float, ...], floor: float) -> BallFriction:
+    known = {"heading": np.array(direction), "floor": floor, "slow": floor / arm_of(friction.joint)}
+    return friction.with_values(known)

@@ -327,3 +327,50 @@ def test_brakes_and_a_bearing_pair_of_one_hinge_add_up():
     system = quirk.System([door, hinge, *brakes, bearing, torque], gravity=[0, 0, -9.81])
     result = quirk.simulate(system, 1.001 * limit, output=0.5)
     assert result.events.time == pytest.approx([limit], rel=1e-9)
+
+
+@pytest.mark.parametrize("across", [(0.0, 0.0), (0.8, 0.0), (0.5, -0.9)])
+def test_a_ball_joint_keeps_the_rest_of_its_friction_beside_a_brake(across):
+    """The friction of a ball joint has one cone for three directions; a brake takes part in turning about z alone."""
+    weight, radius = 4.0 * 9.81, 0.1
+    body = Body.box("body", 4.0, [0.2, 0.3, 0.4])
+    ball = quirk.Spherical("ball", GROUND, body, point=[0, 0, 0])
+    meter = quirk.Free("meter", GROUND, body, point=[0, 0, 0], angle="z")
+    brake = quirk.JointFriction("brake", meter, coulomb=1.5, sticking=True)
+    socket = quirk.Friction("socket", ball, 0.4, radius=radius)
+    torque = quirk.Torque("torque", body, [*across, Motion.polynomial([0, 1.0])], frame="inertial")
+    limit = 1.5 + np.sqrt((0.4 * weight * radius) ** 2 - across[0] ** 2 - across[1] ** 2)
+    system = quirk.System([body, ball, meter, brake, socket, torque], gravity=[0, 0, -9.81])
+    result = quirk.simulate(system, 1.001 * limit, output=0.5)
+    assert result.events.time == pytest.approx([limit], rel=1e-8)
+
+
+def spatial(seed):
+    """A crank, a rod with ball joints and a rocker, all with friction, and a torque that reverses."""
+    rng = np.random.default_rng(seed)
+    places = np.array([[0, 0, 0], [0, 0.2, 0.5], [1.2, 0.6, 0.4], [1.2, 0.3, 0]])
+    places[1:3] += rng.uniform(-0.1, 0.1, (2, 3))
+    bars = [Body.bar(name, *places[k : k + 2], mass=rng.uniform(0.5, 2)) for k, name in enumerate("abc")]
+    joints = [
+        quirk.Revolute("crank", GROUND, bars[0], point=places[0], axis=[0, 1, 0.2]),
+        quirk.Spherical("first", *bars[:2], point=places[1]),
+        quirk.Spherical("second", *bars[1:], point=places[2]),
+        quirk.Revolute("rocker", bars[2], GROUND, point=places[3], axis=[0.3, 1, 0]),
+    ]
+    brakes = [
+        quirk.JointFriction(f"brake {joint.name}", joint, coulomb=rng.uniform(0.5, 4), sticking=True)
+        for joint in (joints[0], joints[3])
+    ]
+    bearings = [
+        quirk.Friction(f"bearing {joint.name}", joint, rng.uniform(0.1, 0.6), radius=rng.uniform(0.02, 0.1))
+        for joint in joints[:3]
+    ]
+    motion = Motion.sinusoid(rng.uniform(-8, 8), rng.uniform(2, 6), phase=rng.uniform(0, 6))
+    torque = quirk.JointTorque("torque", joints[0], motion)
+    return quirk.System([*bars, *joints, *brakes, *bearings, torque], gravity=[0, 0, -9.81])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_linkage_with_ball_joints_sticks_and_slips_in_few_events(seed):
+    result = quirk.simulate(spatial(seed), 1.0, output=0.5)
+    assert most_at_once(np.asarray(result.events.time)) <= 4

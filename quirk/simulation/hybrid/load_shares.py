@@ -80,14 +80,14 @@ class Shares:
         return groups
 
     def _sticks(self, group: Sequence[int]) -> bool:
-        """Whether all rows of a group belong to sticking contacts, or to sticking joints with at most two rows.
+        """Whether all rows of a group belong to sticking contacts, or to sticking joints with at most three rows.
 
         `group` contains the indices of the rows.
         """
         elements = list(zip(self._rows.grips, self._found.sliding, strict=True))
         grips = [grip for grip, _ in elements if grip.rows[0] in group]
         sliding = any(e is not None and not {grip.contact, grip.rows[0]}.isdisjoint(group) for grip, e in elements)
-        known = all(grip.contact is not None or (len(grip.rows) < LOADS and grip.static > 0) for grip in grips)
+        known = all(grip.contact is not None or (len(grip.rows) <= LOADS and grip.static > 0) for grip in grips)
         return bool(grips) and not sliding and known
 
     def _with_sliding(self) -> list[list[int]]:

@@ -52,13 +52,26 @@ def margin(
     constants = np.zeros(len(order)).tolist()
     joints = [n for n in members if grips[n].contact is None]
     limits = {n: grips[n].static * load.value for n in joints if isinstance(load := grips[n].load, ConstantLoad)}
-    loaded = {n: len(coefficients) + k for k, n in enumerate(joints) if n not in limits}
+    loaded, balls = dict[int, int](), list[int]()
     for n in joints:
         held = [row if row in group else -1 for row in grips[n].rows]
-        order += [-1, *held, *(-1 for _ in range(LOADS - 1 - len(held)))]
-        constants += [max(limits.values()) if n in limits else 0.0, *(0.0 for _ in range(LOADS - 1))]
+        if len(held) == LOADS:
+            # With an unknown a, |(t1, t2)| <= a and |(a, t3)| <= mu N are the cone of three components.
+            balls.append(len(order))
+            order += [-1, *held[:-1], -1, -1, held[-1]]
+            constants += 2 * LOADS * [0.0]
+            coefficients.append(1.0)
+        else:
+            order += [-1, *held, *(-1 for _ in range(LOADS - 1 - len(held)))]
+            constants += [max(limits.values()) if n in limits else 0.0, *(0.0 for _ in range(LOADS - 1))]
+        if n not in limits:
+            loaded[n] = len(coefficients)
         coefficients.append(limits[n] / max(limits.values()) if n in limits else grips[n].static)
     some = (np.array(order) >= 0)[:, None]
+    ways = np.pad(ways, ((0, 0), (0, len(balls))))
+    basis = ways[order] * some
+    for k, first in enumerate(balls, ways.shape[1] - len(balls)):
+        basis[[first, first + LOADS + 1], k] = 1.0
     bearings = [_bearings(rows, sharing, n, group, ways) for n in loaded]
     # With limits in proportion to loads, the margin is a local maximum: that next to the present loads.
     present = sharing.offset[order] * some[:, 0] * bool(loaded)
@@ -71,9 +84,9 @@ def margin(
         names,
         tuple(np.concatenate([np.array(constants) + present, *(of.constants for of in bearings)]).tolist()),
         _rows_of([sharing.weights[order] * some, *(of.weights for of in bearings)]),
-        _rows_of([ways[order] * some, *(of.ways for of in bearings)]),
+        _rows_of([basis, *(of.ways for of in bearings)]),
         tuple(coefficients),
-        (*sliding, *(None for _ in joints)),
+        (*sliding, *(None for _ in coefficients[len(sliding) :])),
         tuple(frictions[n].on for n in loaded),
         tuple(loaded.values()),
         _rows_of([of.per_load for of in bearings]),

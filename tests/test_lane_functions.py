@@ -14,7 +14,7 @@ COUNT = 11
 @pytest.fixture(autouse=True)
 def single_runs_by_rows(monkeypatch):
     """Off the constraints, lanes use the equations of the row form, which single runs of forests do not."""
-    monkeypatch.setattr("quirk.dynamics.sparse.symbolic.tables.links", lambda model, joints: None)
+    monkeypatch.setattr("quirk.dynamics.sparse.symbolic.tables.forest_with_closings", lambda *_: (None, [], None))
 
 
 def arm(*forces):

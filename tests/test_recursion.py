@@ -29,6 +29,7 @@ from quirk.dynamics.sparse.kernels.workspace import FACTORED, METHOD, RECURSIVE,
 from quirk.jit.compilation import entry
 from quirk.jit.simd import aligned
 
+TABLES = "quirk.dynamics.sparse.symbolic.tables"
 KINDS = [quirk.Revolute, quirk.Spherical, quirk.Fixed, quirk.Prismatic, quirk.Cylindrical, quirk.Universal]
 
 
@@ -39,7 +40,7 @@ def accelerations(mechanism, y, ydot):
 
 @entry
 def corrected(mechanism, y, level, length):
-    return correct_recursively(mechanism, y, level, length)
+    return correct_recursively(mechanism, 0.0, y, level, length)
 
 
 @entry
@@ -220,8 +221,7 @@ def test_runs(method, stabilization, monkeypatch):
     options |= {"step": 1e-3} if method == "RK4" else {"rtol": 1e-10}
     found = quirk.simulate(system, 0.3, **options)
     assert system.plant.tables.recursion.entries.size
-    module = "quirk.dynamics.sparse.symbolic.tables"
-    monkeypatch.setattr(f"{module}.links", lambda model, joints: None)
+    monkeypatch.setattr(f"{TABLES}.forest_with_closings", lambda *_: (None, [], None))
     other = system.with_parts()
     true = quirk.simulate(other, 0.3, **options)
     assert not other.plant.tables.recursion.entries.size
@@ -239,7 +239,7 @@ def test_fixed_steps_have_the_errors_of_those_by_rows(step, monkeypatch):
     system = forest(np.random.default_rng(7), held=True, forces=False)
     true = quirk.simulate(system, 0.4, rtol=1e-12, output=[0.4]).state_at(-1).position
     found = quirk.simulate(system, 0.4, method="RK4", step=step, output=[0.4]).state_at(-1).position
-    monkeypatch.setattr("quirk.dynamics.sparse.symbolic.tables.links", lambda model, joints: None)
+    monkeypatch.setattr(f"{TABLES}.forest_with_closings", lambda *_: (None, [], None))
     by_rows = quirk.simulate(system.with_parts(), 0.4, method="RK4", step=step, output=[0.4]).state_at(-1).position
     error, error_by_rows = np.abs(found - true).max(), np.abs(by_rows - true).max()
     assert error < 1.2 * error_by_rows + 1e-12
@@ -259,7 +259,9 @@ def test_tables_hold_forests_of_these_kinds_alone():
     drive = quirk.Drive("drive", first, quirk.Motion.constant_rate(1.0))
     table = random_joint(rng, "table", one, two, kind=quirk.Planar)
     for parts in ([first, second, third], [first, second, drive], [first, table]):
-        assert not quirk.System([one, two, *parts]).plant.tables.recursion.entries.size
+        tables = quirk.System([one, two, *parts]).plant.tables
+        assert set(tables.recursion.entries.reshape(-1, JOINT_ENTRIES)[:, KIND]) <= {HINGE, BALL, FREE}
+        assert len(tables.closings.nodes) == 1
 
 
 @pytest.mark.parametrize("kind", [quirk.Prismatic, quirk.Cylindrical, quirk.Revolute])

@@ -62,7 +62,8 @@ LINK_GEOMETRY = 18
 def suits(solver: Solver) -> bool:
     """Return whether lanes compute the accelerations of a system by the recursion of single runs."""
     laws = solver.applied.table
-    return bool(solver.recursion.entries.size and not (solver.frictions.element.size or laws.working.size))
+    needs_rows = solver.closings.nodes.size or solver.frictions.element.size or laws.working.size
+    return bool(solver.recursion.entries.size and not needs_rows)
 
 
 def placed_joints(solver: Solver) -> list[PlacedJoint]:

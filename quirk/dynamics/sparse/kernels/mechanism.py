@@ -9,6 +9,7 @@ import numpy as np
 from quirk.jit.record import record
 
 from .applied import Forces
+from .closings import Closings
 from .factorise import Pattern
 from .load_tables import FrictionTables
 from .recursion import Recursion
@@ -30,6 +31,7 @@ class Mechanism(NamedTuple):
     frictions : friction proportional to constraint loads
     tree : joints of a forest (a system without loops), for the elimination of its degrees of freedom
     recursion : joints of a forest, for recursion over them
+    closings : constraints that close the loops of this forest
     work : arrays written by compiled code
     """
 
@@ -40,4 +42,5 @@ class Mechanism(NamedTuple):
     frictions: FrictionTables
     tree: Tree
     recursion: Recursion
+    closings: Closings
     work: Workspace

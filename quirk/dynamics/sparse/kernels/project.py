@@ -17,13 +17,15 @@ from quirk.jit.components import component
 from quirk.jit.simd import at, put
 
 from .bodies import POSES, VELOCITIES, displace, largest_distance, motion_of, rotations, speed, subtract
+from .closing_solve import closed
 from .constraint_solve import copy, set_constraint_loads, solve_count, solve_once
 from .evaluate import factorise_at
 from .mechanism import Mechanism
 from .recursion_solve import (
     correct_recursively,
     factored_recursively,
-    factorise_recursively,
+    factorise_closed,
+    factorise_forest,
     moved_since_factorization,
     recursive,
     tangential_recursively,
@@ -75,7 +77,7 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
         previous, renewed, done = np.inf, False, False
         for _ in range(MOST_STEPS):
             if factored_recursively(mechanism):
-                size = correct_recursively(mechanism, y, level, length)
+                size = correct_recursively(mechanism, t, y, level, length)
             else:
                 rotations(y, work.kin)
                 residuals(nodes, t, y, work.kin, level, work.rhs)
@@ -113,10 +115,10 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
 @kernel
 def renew(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Factorize the constraint rows at time t (s) and state y for projections."""
-    if recursive(mechanism):
-        factorise_recursively(mechanism, y, False)
-    else:
+    if not recursive(mechanism) or (closed(mechanism) and not factorise_closed(mechanism, t, y)):
         factorise_at(mechanism, t, y)
+    elif not closed(mechanism):
+        factorise_forest(mechanism, y, False)
 
 
 @component(effort=3)

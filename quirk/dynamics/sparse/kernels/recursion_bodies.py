@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from quirk.dynamics.model import layout
+from quirk.dynamics.model.layout import ALPHA, LINEAR, ORIENTATION, POSITION, ROTATION, TORQUE, VELOCITY
 from quirk.dynamics.model.layout import FORCE as FORCE_N
-from quirk.dynamics.model.layout import ORIENTATION, POSITION, ROTATION, TORQUE, VELOCITY
 from quirk.dynamics.model.vectors import columns_times, cross, dot, load3, minus, plus, rows_times, store3, times
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, greater, highest, load, splat, store, zero_of
@@ -208,6 +208,43 @@ def biases(recursion: Recursion, kin: np.ndarray, loaded: bool) -> None:
             store_biases(bodies, posture, parents, joints, i, p, c, j)
 
 
+def acceleration_of(bodies: Any, posture: Any, joints: Any, p: Any, c: Any, j: Any) -> Any:
+    """Return the orientations and accelerations of eight bodies, from the accelerations of their joint points.
+
+    They are the rotation matrices of the joint frames, by rows, the accelerations of the centers of mass in the
+    inertial frame, without that of gravity, and the angular accelerations in joint frames. The data of the eight bodies
+    begin at element p of `posture` (orientations and angular velocities of joint frames), c of `bodies` and j of
+    `joints`.
+    """
+    ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
+    shift, turn, omega, r = (ax, ay, az), (bx, by, bz), load3(posture, p + 8 * OMEGA), load3(bodies, c + 8 * CENTER)
+    R = matrix_of(load_four(posture, p + 8 * QUATERNION))
+    return R, forth(R, plus(shift, plus(cross(turn, r), cross(omega, cross(omega, r))))), turn
+
+
+@traced
+def keep_accelerations(
+    bodies: Any, posture: Any, joints: Any, kin: Any, gravity: Any, p: Any, c: Any, j: Any, k: Any
+) -> None:
+    """Write the linear and angular accelerations of eight bodies, in the inertial frame, to `kin` at element k.
+
+    `gravity` is the acceleration of gravity; the other arguments are as for `acceleration_of`.
+    """
+    R, linear, turn = acceleration_of(bodies, posture, joints, p, c, j)
+    for i in range(3):
+        store(kin, k + 8 * (LINEAR + i), linear[i] + at(gravity, i))
+    store3(kin, k + 8 * ALPHA, forth(R, turn))
+
+
+@kernel
+def accelerations_of_bodies(recursion: Recursion, kin: np.ndarray) -> None:
+    """Write the linear and angular accelerations of all bodies, in the inertial frame, to `kin`."""
+    bodies, posture, joints, gravity = recursion.bodies, recursion.posture, recursion.joints, recursion.gravity
+    for block in range(posture.shape[0] // POSTURES):
+        p, c, j = block * POSTURES, block * BODIES, block * JOINTS
+        keep_accelerations(bodies, posture, joints, kin, gravity, p, c, j, block * KIN)
+
+
 @traced
 def rate_of(
     bodies: Any, posture: Any, joints: Any, y: Any, ydot: Any, gravity: Any, s: Any, p: Any, c: Any, j: Any
@@ -218,10 +255,7 @@ def rate_of(
     bodies begin at element s of the states y and of `ydot`, which is written, p of `posture` (orientations and angular
     velocities of joint frames) and c of `bodies`.
     """
-    ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
-    shift, turn, omega, r = (ax, ay, az), (bx, by, bz), load3(posture, p + 8 * OMEGA), load3(bodies, c + 8 * CENTER)
-    linear = plus(shift, plus(cross(turn, r), cross(omega, cross(omega, r))))
-    linear = forth(matrix_of(load_four(posture, p + 8 * QUATERNION)), linear)
+    _, linear, turn = acceleration_of(bodies, posture, joints, p, c, j)
     store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))
     for k in range(3):
         store(ydot, s + 8 * (VELOCITY + k), linear[k] + at(gravity, k))

@@ -189,6 +189,35 @@ def correction(bodies: Any, posture: Any, joints: Any, moved: Any, p: Any, c: An
 
 
 @traced
+def keep_correction(
+    bodies: Any, posture: Any, constants: Any, joints: Any, moved: Any, motion: Any, p: Any, c: Any, k: Any, j: Any,
+    m: Any, f: Any,
+) -> None:  # fmt: skip
+    """Convert the sums of the displacements of eight bodies in `moved` and `joints` to `motion`.
+
+    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. The data of
+    the eight bodies begin at element p of `posture`, c of `bodies`, k of `constants`, j of `joints`, m of `moved` and f
+    of `motion`. `posture` holds the orientation and angular velocity of each joint frame.
+    """
+    shift, turn = correction(bodies, posture, joints, moved, p, c, j, m)
+    store3(motion, f, shift)
+    store3(motion, f + MOMENT, rows_times(constants, k + 8 * INVERSE_FACTOR, turn))
+
+
+@kernel
+def write_displacements(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
+    """Convert the displacements of all bodies, in `moved` and `joints` of `recursion`, to `motion`.
+
+    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. `constants`
+    are those of the bodies, see `quirk.dynamics.model.layout`.
+    """
+    bodies, posture, joints, moved = recursion.bodies, recursion.posture, recursion.joints, recursion.moved
+    for block in range(posture.shape[0] // POSTURES):
+        p, c, j, m = block * POSTURES, block * BODIES, block * JOINTS, block * WRENCH
+        keep_correction(bodies, posture, constants, joints, moved, motion, p, c, block * CON, j, m, m)
+
+
+@traced
 def correct_poses(
     bodies: Any, posture: Any, joints: Any, moved: Any, y: Any, s: Any, p: Any, c: Any, j: Any, m: Any
 ) -> Any:

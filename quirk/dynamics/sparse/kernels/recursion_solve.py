@@ -1,7 +1,8 @@
 """Accelerations and projections by recursion over the joints of a forest; see `recursion`.
 
-Neither constraint rows nor multipliers are computed. At states that satisfy the constraints, the accelerations equal
-those computed from constraint rows; at other states they differ in proportion to the violation.
+For the joints of the forest, neither constraint rows nor multipliers are computed; constraints that close its loops,
+and relations between its joints, are added as rows (`closing_solve`). At states that satisfy the constraints, the
+accelerations equal those computed from constraint rows; at other states they differ in proportion to the violation.
 
 Displacements that satisfy the linearized constraints are computed in two parts: those with locked joints, and those due
 to the inertia loads of the first part. The factorization of a nearby state can then be used without the inertias that
@@ -13,17 +14,26 @@ from __future__ import annotations
 import numpy as np
 
 from quirk.jit.compilation import kernel
-from quirk.jit.simd import at, put
+from quirk.jit.components import component
+from quirk.jit.simd import at, load, put, store
 
 from .applied import applied_loads, carried_rates
-from .bodies import CON, STATE, poses
+from .bodies import CON, STATE, poses, rotations
+from .closing_solve import closed, closing_rows, factorise_closings, impose_closings
 from .mechanism import Mechanism
-from .recursion_bodies import biases, postures, state_rates, turned_since
-from .recursion_corrections import displace_all, load_all_by_motion, load_by_displacements, write_motion
+from .recursion_bodies import accelerations_of_bodies, biases, postures, state_rates, turned_since
+from .recursion_corrections import (
+    displace_all,
+    load_all_by_motion,
+    load_by_displacements,
+    write_displacements,
+    write_motion,
+)
 from .recursion_gaps import gaps, slid_since, travels
 from .recursion_inertias import articulate_all
 from .recursion_loads import load_all
 from .recursion_motions import follow_all, lock_all, set_ground
+from .rows import along_of, residuals_of
 from .workspace import FACTORED, RECURSIVE
 
 # Values of FACTORED if the last factorization is that of the recursion: at the state of the postures, or another one.
@@ -44,22 +54,68 @@ def factored_recursively(mechanism: Mechanism) -> bool:
 
 @kernel
 def accelerate(mechanism: Mechanism, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Compute y' at time t (s) and state y by recursion, in `ydot`; multipliers are not computed."""
-    recursion, forces, kin = mechanism.recursion, mechanism.forces, mechanism.work.kin
-    loaded = forces.entries.shape[0] > 0
+    """Compute y' of a system without loops at time t (s) and state y by recursion, in `ydot`.
+
+    Multipliers are not computed.
+    """
+    loaded = mechanism.forces.entries.shape[0] > 0
     if loaded:
-        poses(mechanism.constants, y, kin)
-        applied_loads(forces, t, y, kin)
-    factorise_recursively(mechanism, y, loaded)
-    set_ground(recursion, True)
+        poses(mechanism.constants, y, mechanism.work.kin)
+    accelerate_forest(mechanism, t, y, loaded)
+    write_rates(mechanism, y, ydot)
+
+
+@component(effort=2)
+def accelerate_closed(mechanism: Mechanism, t: float, y: np.ndarray, ydot: np.ndarray) -> bool:
+    """Compute y' of a system with rows that close loops at time t (s) and state y by recursion, in `ydot`.
+
+    Returns False if these rows are close to dependent; `ydot` is then undefined.
+    """
+    recursion = mechanism.recursion
+    poses(mechanism.constants, y, mechanism.work.kin)
+    accelerate_forest(mechanism, t, y, mechanism.forces.entries.shape[0] > 0)
+    accelerations_of_bodies(recursion, mechanism.work.kin)
+    closing_rows(mechanism, t, y)
+    if not factorise_closings(mechanism):
+        return False
+    impose_closings(mechanism)
     follow_all(recursion, True)
-    state_rates(recursion, y, ydot)
-    if ydot.shape[0] > mechanism.constants.shape[0] // CON * STATE:
-        carried_rates(forces, y, kin, ydot)
+    write_rates(mechanism, y, ydot)
+    return True
 
 
 @kernel
-def factorise_recursively(mechanism: Mechanism, y: np.ndarray, loaded: bool) -> None:
+def accelerate_forest(mechanism: Mechanism, t: float, y: np.ndarray, loaded: bool) -> None:
+    """Compute the accelerations of all bodies of the forest alone, with applied loads if `loaded`, in `recursion`."""
+    if loaded:
+        applied_loads(mechanism.forces, t, y, mechanism.work.kin)
+    factorise_forest(mechanism, y, loaded)
+    set_ground(mechanism.recursion, True)
+    follow_all(mechanism.recursion, True)
+
+
+@kernel
+def write_rates(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
+    """Compute y' at state y, in `ydot`, from the accelerations in `recursion`."""
+    state_rates(mechanism.recursion, y, ydot)
+    if ydot.shape[0] > mechanism.constants.shape[0] // CON * STATE:
+        carried_rates(mechanism.forces, y, mechanism.work.kin, ydot)
+
+
+@component(effort=1)
+def factorise_closed(mechanism: Mechanism, t: float, y: np.ndarray) -> bool:
+    """Compute the articulated inertias, and factorize the rows that close loops, at time t (s) and state y.
+
+    Returns False if these rows are close to dependent.
+    """
+    factorise_forest(mechanism, y, False)
+    poses(mechanism.constants, y, mechanism.work.kin)
+    closing_rows(mechanism, t, y)
+    return factorise_closings(mechanism)
+
+
+@kernel
+def factorise_forest(mechanism: Mechanism, y: np.ndarray, loaded: bool) -> None:
     """Compute the articulated inertias at state y, with the applied loads in work.kin if `loaded`."""
     postures(mechanism.recursion, y)
     biases(mechanism.recursion, mechanism.work.kin, loaded)
@@ -95,29 +151,57 @@ def moved_since_factorization(mechanism: Mechanism, y: np.ndarray, length: float
 
 
 @kernel
-def correct_recursively(mechanism: Mechanism, y: np.ndarray, level: int, length: float) -> float:
-    """Perform one iteration of the projection of y onto the constraints, in place; return the largest change.
+def correct_recursively(mechanism: Mechanism, t: float, y: np.ndarray, level: int, length: float) -> float:
+    """Perform one iteration of the projection of y onto the constraints at time t (s), in place.
 
-    `level` selects poses or velocities. The last factorization of the recursion is used. Rotations are in rad or rad/s,
-    translations are divided by `length` (m).
+    Returns the largest change: rotations in rad or rad/s, and translations divided by `length` (m). `level` selects
+    poses or velocities. The last factorization of the recursion is used.
     """
-    recursion = mechanism.recursion
+    recursion, work = mechanism.recursion, mechanism.work
     move_postures(mechanism, y)
     gaps(recursion, y, level)
     lock_all(recursion)
     load_by_displacements(recursion)
     load_all(recursion)
     follow_all(recursion, False)
+    if closed(mechanism):
+        rotations(y, work.kin)
+        remaining_residuals(mechanism, t, y, level)
+        impose_closings(mechanism)
+        follow_all(recursion, False)
     return displace_all(recursion, y, level, length)
+
+
+@kernel
+def remaining_residuals(mechanism: Mechanism, t: float, y: np.ndarray, level: int) -> None:
+    """Set work.rhs to minus the residuals that remain in the closing rows after the present displacements.
+
+    The displacements are in `recursion`; `level` selects poses or velocities. t is the time (s), and y the state.
+    """
+    nodes, work, own = mechanism.nodes, mechanism.work, mechanism.closings.nodes
+    write_displacements(mechanism.recursion, mechanism.constants, work.motion)
+    for k in range(own.shape[0]):
+        n = own[k]
+        residuals_of(nodes, n, t, y, work.kin, level, work.residual)
+        along_of(nodes, n, work.G, work.motion, work.rhs)
+        store(work.rhs, 8 * n, -1.0 * (load(work.rhs, 8 * n) + load(work.residual, 8 * n)))
 
 
 @kernel
 def tangential_recursively(mechanism: Mechanism, y: np.ndarray) -> None:
     """Project the variation of y in work.motion onto the tangent space of the constraints."""
     recursion, constants, motion = mechanism.recursion, mechanism.constants, mechanism.work.motion
+    nodes, work, own = mechanism.nodes, mechanism.work, mechanism.closings.nodes
     move_postures(mechanism, y)
     load_all_by_motion(recursion, constants, motion)
     load_all(recursion)
     set_ground(recursion, False)
     follow_all(recursion, False)
     write_motion(recursion, constants, motion)
+    if closed(mechanism):
+        for k in range(own.shape[0]):
+            along_of(nodes, own[k], work.G, motion, work.rhs)
+            store(work.rhs, 8 * own[k], -1.0 * load(work.rhs, 8 * own[k]))
+        impose_closings(mechanism)
+        follow_all(recursion, False)
+        write_motion(recursion, constants, motion)

@@ -29,6 +29,8 @@ from quirk.jit.components import component
 from quirk.jit.simd import at, load, put, splat, store
 
 from .bodies import free_motion
+from .closing_selection import select_closings
+from .closing_solve import closed
 from .constraint_solve import LOSS, MOST_PASSES, SLOW, clear
 from .evaluate import compute_rows
 from .factorisation import pivots
@@ -36,7 +38,7 @@ from .mechanism import Mechanism
 from .orthogonal import triangularise
 from .relations import relation_lengths
 from .rows import HUB, RELATION, Nodes
-from .size import MODERATE, mass_ratio
+from .size import MODERATE, MODERATE_IN_LOOPS, mass_ratio
 from .workspace import (
     BLOCKS,
     DOUBLED,
@@ -212,21 +214,25 @@ def factorise_selected(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     put(work.summary, DOUBLED, 0.0)
     put(work.summary, HARMLESS, 0.0)
     adapt_method(work)
-    put(work.summary, RECURSIVE, 1.0 if suits_recursion(mechanism) else 0.0)
+    put(work.summary, RECURSIVE, 1.0 if suits_recursion(mechanism, t, y) else 0.0)
 
 
 @kernel
-def suits_recursion(mechanism: Mechanism) -> bool:
+def suits_recursion(mechanism: Mechanism, t: float, y: np.ndarray) -> bool:
     """Return whether accelerations can be computed by recursion over the joints, without multipliers.
 
     Multipliers are required at every state by friction and by the work of constraints, and, for systems with very
-    different inertias, to detect a loss of accuracy.
+    different inertias, to detect a loss of accuracy. Rows that close loops are selected at time t (s) and state y.
     """
-    if mechanism.recursion.entries.shape[0] == 0 or not at(mechanism.work.summary, FOREST) > 0.0:
+    if mechanism.recursion.entries.shape[0] == 0:
         return False
     if mechanism.frictions.element.shape[0] > 0 or mechanism.forces.working.shape[0] > 0:
         return False
-    return mass_ratio(mechanism) <= MODERATE
+    if closed(mechanism):
+        # Within a run the rows may be close to dependent for some time.
+        suitable = mass_ratio(mechanism) <= MODERATE_IN_LOOPS and select_closings(mechanism, t, y)
+        return suitable or at(mechanism.work.summary, RECURSIVE) > 0.0
+    return at(mechanism.work.summary, FOREST) > 0.0 and mass_ratio(mechanism) <= MODERATE
 
 
 @kernel

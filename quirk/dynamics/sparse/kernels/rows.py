@@ -279,37 +279,46 @@ def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int
     t is the time (s), y the state, and `kin` contains the kinematics of all bodies.
     """
     for n in range(nodes.rows.shape[0]):
-        if nodes.kind[n] == HUB:
-            store(out, 8 * n, splat(0.0))
-            continue
-        if nodes.kind[n] == RELATION:
-            relation_residuals(nodes.relations, nodes.lanes[n], t, y, kin, order, out, 8 * n)
-            continue
-        ki, kj = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1]
-        si, sj = nodes.state[2 * n], nodes.state[2 * n + 1]
-        arm, lanes, direction = 6 * n, nodes.lanes[n], 48 * n
-        s_i = turned(kin, ki, (at(nodes.arm, arm), at(nodes.arm, arm + 1), at(nodes.arm, arm + 2)))
-        s_j = turned(kin, kj, (at(nodes.arm, arm + 3), at(nodes.arm, arm + 4), at(nodes.arm, arm + 5)))
-        w_i, w_j = body_vector(kin, ki + 8 * SPIN), body_vector(kin, kj + 8 * SPIN)
-        d = d1 = minus(minus(body_vector(y, sj + 8 * POSITION), body_vector(y, si + 8 * POSITION)), minus(s_i, s_j))
-        if order == 1:
-            v_i, v_j = body_vector(y, si + 8 * VELOCITY), body_vector(y, sj + 8 * VELOCITY)
-            d1 = plus(minus(v_j, v_i), minus(cross(w_j, s_j), cross(w_i, s_i)))
-        if nodes.kind[n] == POINT:
-            put(out, 8 * n, d1[0])
-            put(out, 8 * n + 1, d1[1])
-            put(out, 8 * n + 2, d1[2])
-            continue
-        in_x, in_y = load(nodes.patterns, lanes + IN_X), load(nodes.patterns, lanes + IN_Y)
-        u = turned(kin, ki, load3(nodes.direction, direction))
-        v = turned(kin, kj, load3(nodes.direction, direction + DIRECTION_J))
-        x = plus(plus(u, load3(nodes.patterns, lanes)), times(d, in_x))
-        y_ = plus(v, times(d, in_y))
-        if order == 0:
-            store(out, 8 * n, dot(x, y_) - load(nodes.offset, 8 * n))
-        else:
-            x1, y1 = plus(cross(w_i, u), times(d1, in_x)), plus(cross(w_j, v), times(d1, in_y))
-            store(out, 8 * n, dot(x1, y_) + dot(x, y1))
+        residuals_of(nodes, n, t, y, kin, order, out)
+
+
+@kernel
+def residuals_of(nodes: Nodes, n: int, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray) -> None:
+    """Write the residuals Phi of node n, or their rates for `order` 1, to its elements of `out`.
+
+    t is the time (s), y the state, and `kin` contains the kinematics of all bodies.
+    """
+    if nodes.kind[n] == HUB:
+        store(out, 8 * n, splat(0.0))
+        return
+    if nodes.kind[n] == RELATION:
+        relation_residuals(nodes.relations, nodes.lanes[n], t, y, kin, order, out, 8 * n)
+        return
+    ki, kj = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1]
+    si, sj = nodes.state[2 * n], nodes.state[2 * n + 1]
+    arm, lanes, direction = 6 * n, nodes.lanes[n], 48 * n
+    s_i = turned(kin, ki, (at(nodes.arm, arm), at(nodes.arm, arm + 1), at(nodes.arm, arm + 2)))
+    s_j = turned(kin, kj, (at(nodes.arm, arm + 3), at(nodes.arm, arm + 4), at(nodes.arm, arm + 5)))
+    w_i, w_j = body_vector(kin, ki + 8 * SPIN), body_vector(kin, kj + 8 * SPIN)
+    d = d1 = minus(minus(body_vector(y, sj + 8 * POSITION), body_vector(y, si + 8 * POSITION)), minus(s_i, s_j))
+    if order == 1:
+        v_i, v_j = body_vector(y, si + 8 * VELOCITY), body_vector(y, sj + 8 * VELOCITY)
+        d1 = plus(minus(v_j, v_i), minus(cross(w_j, s_j), cross(w_i, s_i)))
+    if nodes.kind[n] == POINT:
+        put(out, 8 * n, d1[0])
+        put(out, 8 * n + 1, d1[1])
+        put(out, 8 * n + 2, d1[2])
+        return
+    in_x, in_y = load(nodes.patterns, lanes + IN_X), load(nodes.patterns, lanes + IN_Y)
+    u = turned(kin, ki, load3(nodes.direction, direction))
+    v = turned(kin, kj, load3(nodes.direction, direction + DIRECTION_J))
+    x = plus(plus(u, load3(nodes.patterns, lanes)), times(d, in_x))
+    y_ = plus(v, times(d, in_y))
+    if order == 0:
+        store(out, 8 * n, dot(x, y_) - load(nodes.offset, 8 * n))
+    else:
+        x1, y1 = plus(cross(w_i, u), times(d1, in_x)), plus(cross(w_j, v), times(d1, in_y))
+        store(out, 8 * n, dot(x1, y_) + dot(x, y1))
 
 
 @kernel
@@ -320,17 +329,23 @@ def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> N
     rotation in body axes, with the metric W of the body: W W^T = J^-1.
     """
     for n in range(nodes.rows.shape[0]):
-        if nodes.kind[n] == HUB:
-            store(out, 8 * n, splat(0.0))
-            continue
-        if nodes.kind[n] == RELATION:
-            relation_along(nodes.relations, nodes.lanes[n], G, motion, out, 8 * n)
-            continue
-        i, j, g = nodes.wrench[2 * n], nodes.wrench[2 * n + 1], G_SIZE * n
-        row = dot(minus(body_vector(motion, j), body_vector(motion, i)), load3(G, g + G_FORCE))
-        row = row + dot(body_vector(motion, i + MOMENT), load3(G, g + G_I))
-        row = row + dot(body_vector(motion, j + MOMENT), load3(G, g + G_J))
-        store(out, 8 * n, row)
+        along_of(nodes, n, G, motion, out)
+
+
+@kernel
+def along_of(nodes: Nodes, n: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> None:
+    """Write the products of the rows of node n, in G, and a motion of the bodies to `out`; see `along`."""
+    if nodes.kind[n] == HUB:
+        store(out, 8 * n, splat(0.0))
+        return
+    if nodes.kind[n] == RELATION:
+        relation_along(nodes.relations, nodes.lanes[n], G, motion, out, 8 * n)
+        return
+    i, j, g = nodes.wrench[2 * n], nodes.wrench[2 * n + 1], G_SIZE * n
+    row = dot(minus(body_vector(motion, j), body_vector(motion, i)), load3(G, g + G_FORCE))
+    row = row + dot(body_vector(motion, i + MOMENT), load3(G, g + G_I))
+    row = row + dot(body_vector(motion, j + MOMENT), load3(G, g + G_J))
+    store(out, 8 * n, row)
 
 
 @kernel

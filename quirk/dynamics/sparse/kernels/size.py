@@ -17,6 +17,9 @@ from .mechanism import Mechanism
 
 # Spread of inertias up to which round-off of loads does not noticeably change accelerations.
 MODERATE = 1e6
+# The same for recursion over a forest whose loops are closed by rows, where errors grow in proportion; at this limit
+# the largest of 300 mechanisms was 1e-12 of the largest acceleration.
+MODERATE_IN_LOOPS = 1e5
 
 
 @kernel

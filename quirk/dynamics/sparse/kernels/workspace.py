@@ -136,12 +136,14 @@ class Workspace(NamedTuple):
 # KEPT: whether evaluations keep the applied loads for double-double arithmetic; DOUBLED: whether they use it; HARMLESS:
 # bound of the round-off of accelerations, as a fraction of these, at which they were last found not to need it.
 # RECURSIVE: whether accelerations without multipliers are computed by recursion, see `recursion`; FACTORED: 0 if
-# the last factorization is one of rows, otherwise see `recursion_solve`.
+# the last factorization is one of rows, otherwise see `recursion_solve`; APART: whether the rows that close loops were
+# far enough from dependent ones for recursion at the last state on the constraints; OVER_FOREST: whether the pivots of
+# a run are those of closing rows over the forest, instead of those of all rows in the order of elimination.
 (
     RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, PRUNED, CORRECTION, REMAINS, FOREST, KEPT, DOUBLED, HARMLESS,
-    RECURSIVE, FACTORED,
-) = range(16)  # fmt: skip
-SUMMARY = 16
+    RECURSIVE, FACTORED, APART, OVER_FOREST,
+) = range(18)  # fmt: skip
+SUMMARY = 18
 
 # Values of METHOD: factorization of S by blocks; reflections of G^T; elimination of a forest by the degrees of freedom
 # of its joints.

@@ -42,6 +42,7 @@ from ..stepping.run_state import Counts
 from ..symbolic.blocks import block_size
 from ..symbolic.fronts import Orthogonal
 from ..symbolic.tables import Tables
+from ..symbolic.tables_of_closings import new_closing_arrays
 from ..symbolic.tables_of_friction import flat_frictions
 from ..symbolic.tables_of_recursion import new_recursion_arrays
 from ..symbolic.tables_of_tree import new_tree_arrays
@@ -99,6 +100,7 @@ class StateEvaluator:
         self.frictions = flat_frictions(model, tables, self.applied.table)
         self.tree = new_tree_arrays(tables.tree)
         self.recursion = new_recursion_arrays(tables.recursion)
+        self.closings = new_closing_arrays(tables.closings)
         self.size = tables.slots.state_size
         self.pattern = tables.blocks.empty if tables.blocks.dense else tables.blocks.full
         self.work = work_arrays(tables, self.pattern)
@@ -124,6 +126,7 @@ class StateEvaluator:
                 self.frictions,
                 self.tree,
                 self.recursion,
+                self.closings,
                 self.work,
             )
             self._mechanism = mechanism
@@ -136,7 +139,8 @@ class StateEvaluator:
             "uniform", "fronts", "scale", "weight", "extended", "body_constants", "body_inertia", "bodies", "gravity",
         )  # fmt: skip
         relations = [self.related.table.inputs, self.related.table.outputs]
-        written = [x for record in (self.frictions, self.tree, self.recursion) for x in real_arrays(record, constant)]
+        records = (self.frictions, self.tree, self.recursion, self.closings)
+        written = [x for record in records for x in real_arrays(record, constant)]
         return [*real_arrays(self.work, constant), *written, *relations, self.counts.array]
 
     def snapshot(self) -> SolverMemory:

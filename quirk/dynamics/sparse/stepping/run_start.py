@@ -9,6 +9,7 @@ from quirk.integrators.adaptive import collapsed, starting_step
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.jit.simd import aligned
 
+from ..kernels.workspace import OVER_FOREST
 from .active_method import ActiveMethod
 from .resume_point import ResumePoint
 from .rhs import SparseFlow
@@ -87,6 +88,7 @@ def begin(
         check_repeatable(solver, flow, piece.low, y)
     solver.work.pivots_before[:], run.clock.pivot = solver.work.pivots, 1.0
     solver.work.pivots_earlier[:], run.clock.earlier = solver.work.pivots, -np.inf
+    solver.work.summary[OVER_FOREST] = 0.0
     solver.applied.refer(t, angles, rates)
     method.stepper.begin(solver.slots.state_to_lanes(slope))
     method.functions.note()

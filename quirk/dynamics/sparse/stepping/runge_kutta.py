@@ -18,10 +18,13 @@ from quirk.jit.simd import at, greater, load, splat, store
 
 from ..kernels.applied import variables_error
 from ..kernels.bodies import POSES, VELOCITIES, error_ratio, finite, normalise
+from ..kernels.closed_ends import begin_closed, closed_recursively, evaluate_closed
+from ..kernels.closing_selection import comes_close, watch_closings
+from ..kernels.closing_solve import closed
 from ..kernels.factorisation import pivots
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
-from ..kernels.recursion_solve import accelerate, recursive
+from ..kernels.recursion_solve import accelerate, accelerate_closed, recursive
 from ..kernels.redundancy import EPSILON
 from ..kernels.work_error import work_error
 from .discontinuity_test import record_functions
@@ -68,7 +71,11 @@ class RungeKutta(NamedTuple):
 def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
     """Take a step of size h; return the ratio of error to tolerance."""
     weights, size, stages = stepper.weights, run.y.shape[0], stepper.weights.stages
+    over_forest = closes_over_forest(mechanism, settings)
+    if over_forest:
+        begin_closed(mechanism, in_piece(run, run.clock.t), run.y)
     across = leads_across_singular(mechanism, run, h)
+    close = over_forest and comes_close(mechanism.work, h / (run.clock.t - run.clock.earlier))
     if across:
         stepper.round_off[0] = ROUND_OFF / smallest_pivot_at_start(mechanism)
     for stage in range(1 - run.counts.fresh, stages + 1):
@@ -81,14 +88,17 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
             return np.inf
         on_rows = stage == stages and projects(mechanism, settings, run)
         # The tolerance of the error of work depends on the multipliers at the end of a step.
-        loads = stage == stages and not settings.fixed > 0
+        forces = mechanism.forces
+        of_work = stage == stages and not settings.fixed > 0 and forces.work < forces.work_end
         slope = stepper.k[stage * size : (stage + 1) * size]
-        stage_slope(mechanism, settings, run, t, y, slope, on_rows, loads)
+        stage_slope(mechanism, settings, run, t, y, slope, on_rows, of_work or across or close)
         if run.stop[0] != 0:
             return np.inf
         record_functions(mechanism, settings, run, stage)
         if across:
             stepper.round_off[stage] = min(ROUND_OFF / pivots(mechanism)[2], stepper.round_off[0] / CLOSEST**2)
+    if across and over_forest and recursive(mechanism):
+        watch_closings(mechanism)
     run.counts.fresh = 0
     return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h)
 
@@ -96,19 +106,37 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
 @kernel
 def stage_slope(
     mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray, slope: np.ndarray,
-    on_constraints: bool, loads: bool,
+    on_constraints: bool, with_multipliers: bool,
 ) -> None:  # fmt: skip
     """Compute y', in `slope`, like `slope_at`, but by recursion over the joints if possible.
 
-    t is the time (s), and y the state. `on_constraints` is as for `slope_at`; `loads` is true if multipliers are
-    required because the work of force elements is integrated.
+    t is the time (s), and y the state. `on_constraints` is as for `slope_at`; `with_multipliers` is true if multipliers
+    are required.
     """
-    forces, stabilized = mechanism.forces, settings.alpha > 0.0 or settings.beta > 0.0
-    if not recursive(mechanism) or stabilized or (loads and forces.work < forces.work_end):
-        slope_at(mechanism, settings, run, t, y, slope, on_constraints)
+    counts, stabilized = run.counts, settings.alpha > 0.0 or settings.beta > 0.0
+    if closes_over_forest(mechanism, settings):
+        if on_constraints:
+            counts.evaluations += evaluate_closed(mechanism, t, y, counts.best_rank, with_multipliers, slope)
+            return
+        if not with_multipliers and closed_recursively(mechanism) and accelerate_closed(mechanism, t, y, slope):
+            counts.evaluations += 1
+            return
+    elif recursive(mechanism) and not (closed(mechanism) or stabilized or with_multipliers):
+        accelerate(mechanism, t, y, slope)  # the rows of a forest are independent everywhere
+        counts.evaluations += 1
         return
-    accelerate(mechanism, t, y, slope)  # the rows of a forest are independent everywhere
-    run.counts.evaluations += 1
+    slope_at(mechanism, settings, run, t, y, slope, on_constraints)
+
+
+@kernel
+def closes_over_forest(mechanism: Mechanism, settings: Settings) -> bool:
+    """Return whether loops are closed by rows over a recursion; these rows are watched at the ends of all steps.
+
+    Each step must therefore end on the constraints.
+    """
+    if not closed(mechanism) or settings.alpha > 0.0 or settings.beta > 0.0:
+        return False
+    return recursive(mechanism) and settings.interval == 1
 
 
 @kernel

@@ -11,6 +11,7 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import at
 
 from ..kernels.bodies import finite, normalise
+from ..kernels.closed_ends import compare_pivots
 from ..kernels.evaluate import evaluate
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
@@ -61,6 +62,7 @@ def slope_at(
     alpha, beta = settings.alpha, settings.beta
     if on_constraints:
         run.counts.evaluations += evaluate_on_constraints(mechanism, t, y, alpha, beta, run.counts.best_rank, slope)
+        compare_pivots(mechanism.work, False)
     else:
         evaluate(mechanism, t, y, alpha, beta, slope)
         run.counts.evaluations += 1

@@ -33,17 +33,21 @@ from quirk.dynamics.model.metric import body_lengths
 from quirk.dynamics.model.model import Model
 from quirk.jit.simd import WIDTH
 
+from ..kernels.closings import Closings
 from ..kernels.factorise import CONSTANT, TURNING
 from ..kernels.recursion import Recursion
 from ..kernels.relations import SIDE_FORCE, SIDE_MOMENT, SIDE_SIZE, Relations
 from ..kernels.rows import HINGE, HUB, POINT, Nodes
 from ..kernels.tree import Tree
 from .blocks import Blocks, Products
+from .effort import effort_of_rows
 from .fronts import BodySides, Orthogonal, orthogonal
 from .ordering import MOST_JOINTS, eliminate
 from .placed_joint import PlacedJoint
+from .spanning_forest import forest_with_closings
+from .tables_of_closings import closings
 from .tables_of_nodes import node_table
-from .tables_of_recursion import links, recursion
+from .tables_of_recursion import recursion
 from .tables_of_relations import flat_relations
 from .tables_of_tree import forest
 from .uniform import Uniform, uniform
@@ -82,6 +86,7 @@ class Tables:
     uniform : constants of the uniform metric
     tree : tables of the joints of a forest, whose degrees of freedom are eliminated instead
     recursion : tables of a forest of joints, for recursion over them
+    closings : tables of the constraints that close the loops of this forest
     """
 
     slots: Slots
@@ -97,6 +102,7 @@ class Tables:
     uniform: Uniform
     tree: Tree
     recursion: Recursion
+    closings: Closings
 
 
 def flatten(model: Model) -> Tables:
@@ -106,7 +112,8 @@ def flatten(model: Model) -> Tables:
     elimination = eliminate([joint.bodies for joint in joints], n, _most_joints(model))
     placed = [joints[u] if u < len(joints) else None for u in elimination.order]
     hubs = {elimination.hubs[u - len(joints)]: k for k, u in enumerate(elimination.order) if u >= len(joints)}
-    chain = links(model, joints)
+    place, effort = {u: k for k, u in enumerate(elimination.order)}, effort_of_rows(model.rows, elimination.neighbours)
+    chain, closing, paths = forest_with_closings(model, joints, place, effort)
     if chain is None:
         slots = Slots.along([joint.bodies for joint in placed if joint is not None], n, model.carried.size)
     else:
@@ -131,6 +138,7 @@ def flatten(model: Model) -> Tables:
     return Tables(
         slots, slots.to_lanes(constants), nodes, blocks, placed, row_lane, row_pivot, units, rows_size, fronts, alike,
         forest(model, placed, slots), recursion(model, chain, slots),
+        closings(paths, slots, placed, closing, relations, effort),
     )  # fmt: skip
 
 

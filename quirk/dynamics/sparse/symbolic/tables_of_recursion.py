@@ -98,22 +98,43 @@ class Links(NamedTuple):
     cross: np.ndarray
 
 
-def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
-    """Return the links of a forest of joints of the kinds in PRIMITIVES.
+class Axes(NamedTuple):
+    """Kinds and axes of m joints.
 
-    None is returned for all other systems: without joints, with joints of other kinds, or with closed loops.
+    Attributes
+    ----------
+    kind : (m,) kinds of the joints, FREE for joints whose freedoms cannot be eliminated
+    axis : (m, 2, 3) z axes of the joints in the axes of bodies i and j, see `Links`
+    cross : (m, 2, 3) x axes of welds and sliders in the axes of bodies i and j
+    point : (m, 2, 3) joint points in the axes of bodies i and j, m
     """
-    n, t = len(model.mass), model.table
-    if not joints or any(joint.relation is not None or not joint.primitives for joint in joints):
-        return None
-    kind = np.full(len(joints), FREE)
-    first = np.array([joint.primitives[0] for joint in joints])
-    count = np.array([len(joint.primitives) for joint in joints])
+
+    kind: np.ndarray
+    axis: np.ndarray
+    cross: np.ndarray
+    point: np.ndarray
+
+    def of(self, joints: Sequence[int]) -> Axes:
+        """Return the kinds and axes of the joints with the given indices."""
+        return Axes(*(values[joints] for values in self))
+
+
+def axes_of(model: Model, joints: Sequence[PlacedJoint]) -> Axes:
+    """Return the kinds and axes of joints; the kind is FREE for all that are not of the kinds in PRIMITIVES."""
+    m, t = len(joints), model.table
+    kind, axes, cross, point = np.full(m, FREE), *np.zeros((3, m, 2, 3))
+    made = np.array(
+        [k for k, joint in enumerate(joints) if joint.relation is None and joint.primitives], dtype=np.int64
+    )
+    if not made.size:
+        return Axes(kind, axes, cross, point)
+    first, count = np.zeros((2, m), dtype=np.int64)
+    first[made] = [joints[k].primitives[0] for k in made]
+    count[made] = [len(joints[k].primitives) for k in made]
     for one, primitives in PRIMITIVES.items():
         alike = np.flatnonzero(count == len(primitives))
         rows = first[alike][:, None] + np.arange(len(primitives))
         kind[alike[((t.kind[rows] == primitives) & (t.offset[rows] == 0.0)).all(axis=1)]] = one
-    axes, cross = np.zeros((2, len(joints), 2, 3))
     hinged, framed = np.isin(kind, (HINGE, CYLINDRICAL)), np.isin(kind, (WELD, SLIDER))
     crossed, slides = kind == UNIVERSAL, np.isin(kind, (SLIDER, CYLINDRICAL))
     # Primitives that give the first direction of the axes, and the joint point.
@@ -121,10 +142,26 @@ def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
     axes[hinged] = _axes(*np.moveaxis(t.direction[of_axes[hinged][:, None] + [0, 1]], 1, 0))
     axes[framed], cross[framed] = _weld_axes(*np.moveaxis(t.direction[of_axes[framed][:, None] + [0, 1, 2]], 1, 0))
     axes[crossed] = t.direction[of_axes[crossed]]
-    if (kind == FREE).any() or not (np.linalg.norm(axes[kind != BALL], axis=2) > 0.5).all():
+    kind[(kind != BALL) & ~(np.linalg.norm(axes, axis=2) > 0.5).all(axis=1)] = FREE
+    slides &= kind != FREE
+    kind[np.flatnonzero(slides)[~_slide_along(t, axes[slides, 0], of_point[slides])]] = FREE
+    point[made] = t.arm[of_point[made]]
+    return Axes(kind, _exact(axes), _exact(cross), point)
+
+
+def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
+    """Return the links of a forest of joints of the kinds in PRIMITIVES.
+
+    None is returned for all other systems: without joints, with joints of other kinds, or with closed loops.
+    """
+    axes = axes_of(model, joints)
+    if not joints or (axes.kind == FREE).any():
         return None
-    if not _slide_along(t, axes[slides, 0], of_point[slides]):
-        return None
+    return links_along(axes, joints, len(model.mass))
+
+
+def links_along(axes: Axes, joints: Sequence[PlacedJoint], n: int) -> Links | None:
+    """Return the links of a forest of n bodies with joints of the given axes; None if a joint closes a loop."""
     order = _depth_first([joint.bodies for joint in joints], n)
     if order is None:
         return None
@@ -135,10 +172,10 @@ def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
     return Links(
         body=body,
         parent=np.where(jointed, ends[:, 1], n),
-        kind=np.where(jointed, kind[joint], FREE),
-        point=np.where(jointed[:, None, None], t.arm[of_point][at], 0.0),
-        axis=_exact(np.where(jointed[:, None, None], axes[at], 0.0)),
-        cross=_exact(np.where(jointed[:, None, None], cross[at], 0.0)),
+        kind=np.where(jointed, axes.kind[joint], FREE),
+        point=np.where(jointed[:, None, None], axes.point[at], 0.0),
+        axis=np.where(jointed[:, None, None], axes.axis[at], 0.0),
+        cross=np.where(jointed[:, None, None], axes.cross[at], 0.0),
     )
 
 
@@ -178,8 +215,8 @@ def _exact(axes: np.ndarray) -> np.ndarray:
     return np.where(near, np.round(axes), axes)
 
 
-def _slide_along(t: PrimitiveTable, axes: np.ndarray, first: np.ndarray) -> bool:
-    """Return whether the two dot-2 primitives of each joint let a point slide along its axis.
+def _slide_along(t: PrimitiveTable, axes: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Return, for each of m joints, whether its two dot-2 primitives let a point slide along its axis.
 
     t is the table of all primitives, `axes` (m, 3) are the axes in the coordinates of bodies i, `first` (m,) the
     indices of the first primitives.
@@ -188,7 +225,7 @@ def _slide_along(t: PrimitiveTable, axes: np.ndarray, first: np.ndarray) -> bool
     across = np.linalg.norm(np.cross(one, two), axis=1) > 0.5
     along = np.abs([(one * axes).sum(axis=1), (two * axes).sum(axis=1)]).max(axis=0, initial=0.0) <= PERPENDICULAR
     same = (t.arm[first] == t.arm[first + 1]).all(axis=(1, 2))
-    return bool((across & along & same).all())
+    return np.asarray(across & along & same)
 
 
 def _depth_first(ends: Sequence[tuple[int, ...]], n: int) -> list[tuple[int, int, int]] | None:

@@ -1,0 +1,51 @@
+"""Estimated time of an evaluation by recursion over a forest whose loops are closed by rows; see `closings`.
+
+The coefficients are measured, on one machine, for 30 mechanisms of 3 to 100 bodies. Their ratios, on which the choice
+of a method depends, are similar on others.
+"""
+
+from __future__ import annotations
+
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import WIDTH, at
+
+from .closing_solve import rows_end, stride
+from .closings import CLOSING, CLOSING_END, CLOSING_ENTRIES, FIRST_ROW, GROUP_ENTRIES, REACH
+from .mechanism import Mechanism
+from .recursion import JOINT_ENTRIES
+from .workspace import PASSES
+
+# Times per body, per closing, per visit of a joint for eight columns, per column, and per row of the matrix in a
+# reflection of eight columns, microseconds.
+PER_BODY, PER_CLOSING, PER_VISIT, PER_COLUMN, PER_REFLECTED = 0.075, 0.06, 0.03, 0.05, 0.0006
+
+# Largest part of the time of the elimination by rows for which recursion is used.
+WORTH_IT = 0.9
+
+
+@kernel
+def faster_than_rows(mechanism: Mechanism, visits: int) -> bool:
+    """Return whether an evaluation by recursion is estimated to be faster than one by rows.
+
+    `visits` is the number of visits of joints for eight columns each in the computation of the matrices.
+    """
+    closings, effort = mechanism.closings, mechanism.closings.effort
+    own = PER_BODY * (mechanism.recursion.entries.shape[0] // JOINT_ENTRIES) + PER_VISIT * visits
+    own += PER_CLOSING * closings.nodes.shape[0]
+    for g in range(closings.kept.shape[0]):
+        own += PER_COLUMN * at(closings.kept, g) + PER_REFLECTED * reflected(mechanism, g)
+    passes = at(mechanism.work.summary, PASSES)
+    return own < WORTH_IT * (effort[0] + (passes * effort[1] if passes > 1 else 0.0))
+
+
+@kernel
+def reflected(mechanism: Mechanism, g: int) -> int:
+    """Return the number of rows of eight elements that reflections change in the matrix of group g."""
+    closings, blocks, found = mechanism.closings, stride(mechanism.closings, g) // WIDTH, 0
+    for n in range(closings.groups[GROUP_ENTRIES * g + CLOSING], closings.groups[GROUP_ENTRIES * g + CLOSING_END]):
+        reach = closings.closings[CLOSING_ENTRIES * n + REACH]
+        for r in range(closings.closings[CLOSING_ENTRIES * n + FIRST_ROW], rows_end(closings, n)):
+            p = int(at(closings.lane, r))
+            if p >= 0:
+                found += (reach - p) * (blocks - p // WIDTH)
+    return found

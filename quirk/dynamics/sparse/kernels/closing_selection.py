@@ -1,0 +1,208 @@
+"""Selection of independent rows among those that close the loops of a forest; see `closings`.
+
+The rows of the forest are independent. Of the others those are selected that are farthest from the span of the forest
+and of the rows selected before, in the mass metric. Together they must have the rank that is known from the uniform
+metric (`redundancy`), with distances large enough for accurate results; otherwise all constraints are eliminated by
+rows.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from quirk.jit.compilation import kernel
+from quirk.jit.components import component
+from quirk.jit.simd import WIDTH, at, put, splat, store
+
+from .bodies import poses
+from .closing_effort import faster_than_rows
+from .closing_solve import (
+    closing_rows,
+    column_length,
+    compute_matrix,
+    reflect_column,
+    rows_end,
+    stride,
+    triangularise_group,
+)
+from .closings import (
+    CLOSING,
+    CLOSING_END,
+    CLOSING_ENTRIES,
+    FIRST_ROW,
+    FREEDOM_COUNT,
+    GROUP_ENTRIES,
+    MATRIX,
+    NODE,
+    ROW,
+    Closings,
+)
+from .mechanism import Mechanism
+from .recursion_solve import factorise_forest
+from .rows import HUB
+from .workspace import APART, FACTORED, Workspace
+
+# Smallest distance of a row from the span of the others, over its length, at the selection; for recursion at the next
+# step; and at the stages of a step. Distances of dependent rows are round-off, below 1e-8.
+FAR, CLOSE, CLOSEST = 1e-2, 3e-3, 1e-3
+
+
+@component(effort=2)
+def select_closings(mechanism: Mechanism, t: float, y: np.ndarray) -> bool:
+    """Select independent closing rows at time t (s) and state y; return whether recursion over the forest is suitable.
+
+    It is if the rows are far enough from dependent ones, and if it is faster than elimination of all rows. Otherwise
+    the previous selection is kept. The norms of the rows in the mass metric must be in work.lengths, and in work.floor
+    the selection of rows of all constraints, whose number is the rank.
+    """
+    work, closings = mechanism.work, mechanism.closings
+    factored = at(work.summary, FACTORED)
+    poses(mechanism.constants, y, work.kin)
+    closing_rows(mechanism, t, y)
+    factorise_forest(mechanism, y, False)
+    for r in range(closings.lane.shape[0]):
+        put(closings.previous, r, at(closings.lane, r))
+    wanted, visits, apart = closing_rank(mechanism), 0, True
+    for g in range(closings.kept.shape[0]):
+        wanted -= select_of_group(mechanism, g)
+        visits += compute_matrix(mechanism, g)
+        apart = triangularise_group(closings, g) and apart
+    suitable = wanted == 0 and apart and are_apart(closings) and faster_than_rows(mechanism, visits)
+    if suitable:
+        put(work.summary, APART, 1.0)
+    else:
+        for g in range(closings.kept.shape[0]):
+            keep_selected(closings, g, closings.previous)
+    put(work.summary, FACTORED, factored)
+    return suitable
+
+
+@kernel
+def closing_rank(mechanism: Mechanism) -> int:
+    """Return the number of selected rows of all constraints less the number of rows of the forest."""
+    nodes, rank = mechanism.nodes, mechanism.closings.lane.shape[0]
+    for n in range(nodes.rows.shape[0]):
+        for r in range(nodes.rows[n]):
+            if nodes.kind[n] != HUB and not at(mechanism.work.floor, WIDTH * n + r) < np.inf:
+                rank -= 1
+    return rank
+
+
+@kernel
+def select_of_group(mechanism: Mechanism, g: int) -> int:
+    """Select the independent rows of group g, store their columns, and return their number."""
+    closings, e = mechanism.closings, GROUP_ENTRIES * g
+    begin, end = closings.groups[e + CLOSING], closings.groups[e + CLOSING_END]
+    first, last = closings.groups[e + ROW], rows_end(closings, end - 1)
+    for n in range(begin, end):
+        own = closings.closings[CLOSING_ENTRIES * n + FIRST_ROW]
+        for r in range(own, rows_end(closings, n)):
+            put(closings.lane, r, r - first)
+            put(closings.shortest, r, -1.0)
+            put(closings.norm, r, row_norm(mechanism, n, r - own))
+    put(closings.kept, g, last - first)
+    compute_matrix(mechanism, g)
+    lanes, freedoms, count = stride(closings, g), closings.groups[e + FREEDOM_COUNT], 0
+    while count < freedoms:
+        farthest, row = FAR, -1
+        for n in range(begin, end):
+            own = closings.closings[CLOSING_ENTRIES * n + FIRST_ROW]
+            for r in range(own, rows_end(closings, n)):
+                if at(closings.shortest, r) >= 0.0:
+                    continue
+                distance = column_length(closings, g, r - first, count, freedoms, lanes) / at(closings.norm, r)
+                if distance > farthest:
+                    farthest, row = distance, r
+        if row < 0:
+            break
+        put(closings.shortest, row, 0.0)
+        reflect_column(closings, g, row - first, count, freedoms, lanes, 0)
+        count += 1
+    keep_selected(closings, g, closings.shortest)
+    return count
+
+
+@kernel
+def keep_selected(closings: Closings, g: int, selected: np.ndarray) -> None:
+    """Give columns to the rows of group g that are not negative in `selected`, in their order."""
+    e, count = GROUP_ENTRIES * g, 0
+    end = closings.groups[e + CLOSING_END] - 1
+    for r in range(closings.groups[e + ROW], rows_end(closings, end)):
+        kept = at(selected, r) >= 0.0
+        put(closings.lane, r, count if kept else -1)
+        put(closings.shortest, r, CLOSEST * at(closings.norm, r))
+        count += 1 if kept else 0
+    put(closings.kept, g, count)
+
+
+@kernel
+def watch_closings(mechanism: Mechanism) -> bool:
+    """Store the pivots of all rows of the last factorization by recursion; return whether closing rows are apart.
+
+    Rows of the forest are independent: their pivots are 1. Those of closings are their squared distances from the span
+    of the forest and of the closings before them, over the squared norms, in work.pivots. The result is also stored as
+    APART in work.summary.
+    """
+    closings, pivots = mechanism.closings, mechanism.work.pivots
+    for o in range(0, pivots.shape[0], WIDTH):
+        store(pivots, o, splat(1.0))
+    for g in range(closings.kept.shape[0]):
+        e = GROUP_ENTRIES * g
+        for n in range(closings.groups[e + CLOSING], closings.groups[e + CLOSING_END]):
+            own = closings.closings[CLOSING_ENTRIES * n + FIRST_ROW]
+            place = WIDTH * closings.closings[CLOSING_ENTRIES * n + NODE] - own
+            for r in range(own, rows_end(closings, n)):
+                put(pivots, place + r, distance_of(closings, g, r) ** 2 if at(closings.lane, r) >= 0.0 else 0.0)
+    apart = are_apart(closings)
+    put(mechanism.work.summary, APART, 1.0 if apart else 0.0)
+    return apart
+
+
+@kernel
+def are_apart(closings: Closings) -> bool:
+    """Return whether the distances of all selected rows in the last factorization are larger than CLOSE."""
+    apart = True
+    for g in range(closings.kept.shape[0]):
+        e = GROUP_ENTRIES * g
+        for r in range(closings.groups[e + ROW], rows_end(closings, closings.groups[e + CLOSING_END] - 1)):
+            if at(closings.lane, r) >= 0.0 and not distance_of(closings, g, r) > CLOSE:
+                apart = False
+    return apart
+
+
+@kernel
+def distance_of(closings: Closings, g: int, r: int) -> float:
+    """Return the distance of row r, of group g, from the forest and the rows before it, over its norm."""
+    p, lanes = int(at(closings.lane, r)), stride(closings, g)
+    diagonal = at(closings.matrix, closings.groups[GROUP_ENTRIES * g + MATRIX] + lanes * p + p)
+    return abs(diagonal) / at(closings.norm, r)
+
+
+@kernel
+def comes_close(work: Workspace, part: float) -> bool:
+    """Return whether a row will be close to dependent if its distance changes as in the last step, times `part`."""
+    for o in range(work.pivots.shape[0]):
+        before, earlier = at(work.pivots_before, o), at(work.pivots_earlier, o)
+        if 0.0 < before < earlier:
+            distance = math.sqrt(before)
+            if distance - part * (math.sqrt(earlier) - distance) < CLOSE:
+                return True
+    return False
+
+
+@kernel
+def has_dependent(closings: Closings) -> bool:
+    """Return whether any row of the closings was not selected."""
+    count = 0
+    for r in range(closings.lane.shape[0]):
+        count += 1 if at(closings.lane, r) < 0.0 else 0
+    return count > 0
+
+
+@kernel
+def row_norm(mechanism: Mechanism, n: int, r: int) -> float:
+    """Return the norm of row r of closing n in the mass metric."""
+    node = mechanism.closings.closings[CLOSING_ENTRIES * n + NODE]
+    return math.sqrt(at(mechanism.work.lengths, WIDTH * node + r))

@@ -1,0 +1,305 @@
+"""Factorization of the rows that close the loops of a forest, and the loads that make them hold; see `closings`.
+
+The matrix F of a group, with C H^-1 C^T = F^T F for the closing rows C and the mass matrix H of the freedoms of the
+forest, is made triangular by reflections, F = Q R. The loads z = F lambda along the freedoms, for which the rows change
+by r, then follow as the shortest solution of F^T z = r, z = Q R^-T r, so that no product F^T F is formed.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from quirk.jit.compilation import kernel
+from quirk.jit.components import component
+from quirk.jit.simd import WIDTH, add, at, load, put, splat, store
+
+from .closing_loads import clear_wrench, freedoms_give_way, pass_to_parent, push_freedoms, wrench_of_side
+from .closings import (
+    ALONG,
+    AT_VISIT,
+    CARRIED,
+    CARRIED_NUMBERS,
+    CLOSING,
+    CLOSING_END,
+    CLOSING_ENTRIES,
+    FIRST_ROW,
+    FORCE_IN_G,
+    FREEDOM_COUNT,
+    FREEDOM_ROW,
+    GROUP_ENTRIES,
+    IN_BODIES,
+    IN_CONSTANTS,
+    IN_KINEMATICS,
+    MATRIX,
+    MOMENT_IN_G,
+    NODE,
+    REACH,
+    REFLECTIONS,
+    SIDE,
+    SIDE_END,
+    SIDE_NUMBERS,
+    SIGN,
+    SLOT,
+    TOUCHED,
+    UP,
+    VISIT,
+    VISIT_END,
+    VISIT_ENTRIES,
+    Closings,
+)
+from .mechanism import Mechanism
+from .recursion import BLOCK, JOINT_ENTRIES, JOINT_NUMBERS, KIND
+from .rows import constraint_rows
+
+
+@kernel
+def closed(mechanism: Mechanism) -> bool:
+    """Return whether rows close the loops of a forest whose joints are eliminated by recursion."""
+    return mechanism.closings.nodes.shape[0] > 0
+
+
+@kernel
+def closing_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
+    """Compute the closing rows C, in work.G, and b - C a, in work.rhs, for the accelerations a in work.kin.
+
+    t is the time (s), and y the state.
+    """
+    nodes, work, own = mechanism.nodes, mechanism.work, mechanism.closings.nodes
+    constraint_rows(nodes, own, 0, own.shape[0], t, y, work.kin, 0.0, 0.0, work.G, work.rhs)
+
+
+@component(effort=2)
+def factorise_closings(mechanism: Mechanism) -> bool:
+    """Compute and factorize the matrices F of all groups, for the closing rows in work.G and the factorized forest.
+
+    Returns False if rows are close to dependent.
+    """
+    closings, apart = mechanism.closings, True
+    for g in range(closings.kept.shape[0]):
+        compute_matrix(mechanism, g)
+        if not triangularise_group(closings, g):
+            apart = False
+    return apart
+
+
+@kernel
+def compute_matrix(mechanism: Mechanism, g: int) -> int:
+    """Compute the matrix F of group g, by rows; return the number of visits of joints, each for eight columns."""
+    closings, e = mechanism.closings, GROUP_ENTRIES * g
+    lanes, matrix = stride(closings, g), closings.groups[e + MATRIX]
+    for o in range(matrix, matrix + lanes * closings.groups[e + FREEDOM_COUNT], WIDTH):
+        store(closings.matrix, o, splat(0.0))
+    for n in range(closings.groups[e + CLOSING], closings.groups[e + CLOSING_END]):
+        c = CLOSING_ENTRIES * n
+        for s in range(closings.closings[c + SIDE], closings.closings[c + SIDE_END]):
+            place_wrench(mechanism, g, n, s)
+    count = 0
+    for block in range(lanes // WIDTH):
+        count += transmit_block(mechanism, g, block, lanes)
+    return count
+
+
+@kernel
+def stride(closings: Closings, g: int) -> int:
+    """Return the number of elements in a row of the matrix of group g."""
+    return WIDTH * ((int(at(closings.kept, g)) + WIDTH - 1) // WIDTH)
+
+
+@kernel
+def place_wrench(mechanism: Mechanism, g: int, n: int, s: int) -> None:
+    """Add the wrenches of the kept rows of closing n, at its side s, to those carried by the body.
+
+    Each row has a lane. g is the group of the closing.
+    """
+    closings, work = mechanism.closings, mechanism.work
+    e, i = GROUP_ENTRIES * g, SIDE_NUMBERS * s
+    wrench_of_side(
+        work.kin, mechanism.constants, mechanism.recursion.bodies, work.G, closings.wrench,
+        closings.sides[i + IN_KINEMATICS], closings.sides[i + IN_CONSTANTS], closings.sides[i + IN_BODIES],
+        closings.sides[i + FORCE_IN_G], closings.sides[i + MOMENT_IN_G], float(closings.sides[i + SIGN]),
+    )  # fmt: skip
+    visits = closings.groups[e + VISIT_END] - closings.groups[e + VISIT]
+    row = closings.closings[CLOSING_ENTRIES * n + FIRST_ROW]
+    for r in range(mechanism.nodes.rows[closings.closings[CLOSING_ENTRIES * n + NODE]]):
+        lane = int(at(closings.lane, row + r))
+        if lane >= 0:
+            visit = visits * (lane // WIDTH) + closings.sides[i + AT_VISIT]
+            o = closings.groups[e + CARRIED] + CARRIED_NUMBERS * visit + lane % WIDTH
+            put(closings.touched, closings.groups[e + TOUCHED] + visit, 1.0)
+            for c in range(6):
+                add(closings.carried, o + WIDTH * c, at(closings.wrench, WIDTH * c + r))
+
+
+@kernel
+def transmit_block(mechanism: Mechanism, g: int, block: int, lanes: int) -> int:
+    """Transmit the wrenches of eight columns of group g to the roots, and return the number of joints visited.
+
+    The wrenches are then zero again. `lanes` is the number of elements in a row of the matrix.
+    """
+    closings, recursion, e = mechanism.closings, mechanism.recursion, GROUP_ENTRIES * g
+    begin, carried, touched = closings.groups[e + VISIT], closings.carried, closings.touched
+    visits = closings.groups[e + VISIT_END] - begin
+    first, flag = closings.groups[e + CARRIED], closings.groups[e + TOUCHED] + visits * block
+    first, count = first + CARRIED_NUMBERS * visits * block, 0
+    for v in range(visits):
+        if not at(touched, flag + v) > 0.0:
+            continue
+        put(touched, flag + v, 0.0)
+        count += 1
+        i, o = VISIT_ENTRIES * (begin + v), first + CARRIED_NUMBERS * v
+        t, up = closings.visits[i + SLOT], closings.visits[i + UP]
+        m = closings.groups[e + MATRIX] + lanes * closings.visits[i + FREEDOM_ROW] + WIDTH * block
+        kind, k = at(recursion.entries, JOINT_ENTRIES * t + KIND), at(recursion.entries, JOINT_ENTRIES * t + BLOCK)
+        freedoms_give_way(recursion, kind, JOINT_NUMBERS * t, k, closings.matrix, m, lanes, carried, o)
+        if up >= 0:
+            pass_to_parent(recursion, kind, t, JOINT_NUMBERS * t, carried, o, first + CARRIED_NUMBERS * up)
+            put(touched, flag + up, 1.0)
+        else:
+            clear_wrench(carried, o)
+    return count
+
+
+@kernel
+def triangularise_group(closings: Closings, g: int) -> bool:
+    """Make the matrix of group g triangular by reflections; return False if rows are close to dependent."""
+    lanes, e, apart = stride(closings, g), GROUP_ENTRIES * g, True
+    for n in range(closings.groups[e + CLOSING], closings.groups[e + CLOSING_END]):
+        row, reach = closings.closings[CLOSING_ENTRIES * n + FIRST_ROW], closings.closings[CLOSING_ENTRIES * n + REACH]
+        for r in range(row, rows_end(closings, n)):
+            p = int(at(closings.lane, r))
+            if p >= 0:
+                length = reflect_column(closings, g, p, p, reach, lanes, WIDTH * (p // WIDTH))
+                apart = apart and length > at(closings.shortest, r)
+    return apart
+
+
+@kernel
+def rows_end(closings: Closings, n: int) -> int:
+    """Return the index after that of the last row of closing n."""
+    o = CLOSING_ENTRIES * (n + 1) + FIRST_ROW
+    return closings.closings[o] if o < closings.closings.shape[0] else closings.lane.shape[0]
+
+
+@kernel
+def reflect_column(closings: Closings, g: int, column: int, p: int, reach: int, lanes: int, block: int) -> float:
+    """Reflect rows p to `reach` of the matrix of group g so that a column ends with row p; return its norm from there.
+
+    The reflection 1 - v v^T is applied to all columns from `block` on, and v is stored. `lanes` is the number of
+    elements in a row.
+    """
+    e, begin = GROUP_ENTRIES * g, WIDTH * (column // WIDTH)
+    matrix, first = closings.matrix, closings.groups[e + MATRIX]
+    v, o = closings.reflections, closings.groups[e + REFLECTIONS] + p * closings.groups[e + FREEDOM_COUNT]
+    # Products of the column with all columns of its block; the first is the square of its norm.
+    even = odd = splat(0.0)
+    for k in range(p, reach - 1, 2):
+        place = first + lanes * k + begin
+        even = even + at(matrix, place + column - begin) * load(matrix, place)
+        odd = odd + at(matrix, place + lanes + column - begin) * load(matrix, place + lanes)
+    if (reach - p) % 2 != 0:
+        place = first + lanes * (reach - 1) + begin
+        even = even + at(matrix, place + column - begin) * load(matrix, place)
+    products = even + odd
+    store(closings.wrench, 0, products)
+    length = math.sqrt(at(closings.wrench, column - begin))
+    if length == 0.0:
+        for k in range(p, reach):
+            put(v, o + k, 0.0)
+        return 0.0
+    top = first + lanes * p
+    head = at(matrix, top + column)
+    pivot = -length if head > 0.0 else length
+    scale = 1.0 / math.sqrt(length * (length + abs(head)))
+    along = (products - pivot * load(matrix, top + begin)) * scale
+    put(matrix, top + column, head - pivot)
+    for k in range(p, reach):
+        place = first + lanes * k + begin
+        x = at(matrix, place + column - begin) * scale
+        put(v, o + k, x)
+        store(matrix, place, load(matrix, place) - x * along)
+    for c in range(block, lanes, WIDTH):
+        if c != begin:
+            reflect_block(matrix, first + lanes * p + c, lanes, v, o + p, reach - p)
+    put(matrix, top + column, pivot)
+    return length
+
+
+@kernel
+def reflect_block(matrix: np.ndarray, m: int, lanes: int, v: np.ndarray, o: int, count: int) -> None:
+    """Apply a reflection to eight columns and `count` rows of a matrix, which begin at element m; v begins at o."""
+    even = odd = splat(0.0)
+    for k in range(0, count - 1, 2):
+        even = even + at(v, o + k) * load(matrix, m + lanes * k)
+        odd = odd + at(v, o + k + 1) * load(matrix, m + lanes * (k + 1))
+    if count % 2 != 0:
+        even = even + at(v, o + count - 1) * load(matrix, m + lanes * (count - 1))
+    along = even + odd
+    for k in range(count):
+        store(matrix, m + lanes * k, load(matrix, m + lanes * k) - at(v, o + k) * along)
+
+
+@kernel
+def column_length(closings: Closings, g: int, column: int, p: int, reach: int, lanes: int) -> float:
+    """Return the norm of a column of the matrix of group g from row p to row `reach`; rows have `lanes` elements."""
+    first, squares = closings.groups[GROUP_ENTRIES * g + MATRIX], 0.0
+    for k in range(p, reach):
+        x = at(closings.matrix, first + lanes * k + column)
+        squares += x * x
+    return math.sqrt(squares)
+
+
+@component(effort=1)
+def impose_closings(mechanism: Mechanism) -> None:
+    """Change the accelerations of the forest so that the closing rows change by work.rhs.
+
+    The accelerations of joints for parents at rest are changed in `recursion`, from which those of the bodies follow.
+    """
+    closings, recursion, entries = mechanism.closings, mechanism.recursion, mechanism.recursion.entries
+    for g in range(closings.kept.shape[0]):
+        e = GROUP_ENTRIES * g
+        first, begin = closings.groups[e + ALONG], closings.groups[e + VISIT]
+        solve_group(mechanism, g)
+        for i in range(VISIT_ENTRIES * begin, VISIT_ENTRIES * closings.groups[e + VISIT_END], VISIT_ENTRIES):
+            t = closings.visits[i + SLOT]
+            kind, k = at(entries, JOINT_ENTRIES * t + KIND), at(entries, JOINT_ENTRIES * t + BLOCK)
+            a = first + closings.visits[i + FREEDOM_ROW]
+            push_freedoms(recursion, kind, JOINT_NUMBERS * t, k, closings.along, a)
+
+
+@kernel
+def solve_group(mechanism: Mechanism, g: int) -> None:
+    """Compute the shortest loads along the freedoms of group g that change its rows by work.rhs, in `along`."""
+    closings, work, e = mechanism.closings, mechanism.work, GROUP_ENTRIES * g
+    lanes, z, freedoms = stride(closings, g), closings.along, closings.groups[e + FREEDOM_COUNT]
+    matrix, first, a = closings.matrix, closings.groups[e + MATRIX], closings.groups[e + ALONG]
+    for k in range(freedoms):
+        put(z, a + k, 0.0)
+    begin, end = closings.groups[e + CLOSING], closings.groups[e + CLOSING_END]
+    for n in range(begin, end):
+        row = closings.closings[CLOSING_ENTRIES * n + FIRST_ROW]
+        for r in range(row, rows_end(closings, n)):
+            p = int(at(closings.lane, r))
+            if p >= 0:
+                rest = at(work.rhs, WIDTH * closings.closings[CLOSING_ENTRIES * n + NODE] + r - row)
+                for q in range(p):
+                    rest -= at(matrix, first + lanes * q + p) * at(z, a + q)
+                put(z, a + p, rest / at(matrix, first + lanes * p + p))
+    for back in range(end - begin):
+        n = end - 1 - back
+        row, reach = closings.closings[CLOSING_ENTRIES * n + FIRST_ROW], closings.closings[CLOSING_ENTRIES * n + REACH]
+        for r in range(rows_end(closings, n) - 1, row - 1, -1):
+            p = int(at(closings.lane, r))
+            if p >= 0:
+                reflect_vector(closings.reflections, closings.groups[e + REFLECTIONS] + p * freedoms, z, a, p, reach)
+
+
+@kernel
+def reflect_vector(v: np.ndarray, o: int, z: np.ndarray, a: int, begin: int, end: int) -> None:
+    """Reflect the elements `begin` to `end` of the vector z, which begins at element a, by v, which begins at o."""
+    along = 0.0
+    for k in range(begin, end):
+        along += at(v, o + k) * at(z, a + k)
+    for k in range(begin, end):
+        add(z, a + k, -along * at(v, o + k))

@@ -1,0 +1,73 @@
+"""Choice of the joints of a forest that connects all bodies, and of the constraints that close its loops."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+import numpy as np
+
+from quirk.dynamics.model.model import Model
+
+from ..kernels.recursion import FREE
+from .effort import suitable_paths
+from .paths import ClosingPaths
+from .placed_joint import PlacedJoint
+from .tables_of_recursion import Links, axes_of, links_along
+
+
+def spanning_forest(joints: Sequence[PlacedJoint], kind: np.ndarray, n: int) -> tuple[list[int], list[int]]:
+    """Divide the joints of n bodies into those of a spanning forest and those that close loops; return their indices.
+
+    Joints of the kind FREE, such as relations, are never part of the forest. Among the others, the forest has those
+    with the most rows, so that few rows remain; among equal ones those near the ground (Prim's algorithm), so that a
+    loop is cut far from it and has short paths. A part that is not connected with the ground starts at its first body.
+    """
+    at_body: list[list[int]] = [[] for _ in range(n + 1)]
+    for k, joint in enumerate(joints):
+        if kind[k] != FREE:
+            for body in joint.bodies:
+                at_body[body].append(k)
+    reached = [False] * (n + 1)
+    forest: list[int] = []
+    for root in (n, *range(n)):
+        if reached[root]:
+            continue
+        reached[root] = True
+        queue = [(-len(joints[k].rows), 1, k, root) for k in at_body[root]]
+        heapq.heapify(queue)
+        while queue:
+            _, depth, k, parent = heapq.heappop(queue)
+            one, two = joints[k].bodies
+            child = two if one == parent else one
+            if reached[child]:
+                continue
+            reached[child] = True
+            forest.append(k)
+            for further in at_body[child]:
+                if further != k:
+                    heapq.heappush(queue, (-len(joints[further].rows), depth + 1, further, child))
+    chosen = set(forest)
+    return sorted(forest), [k for k in range(len(joints)) if k not in chosen]
+
+
+def forest_with_closings(
+    model: Model, joints: Sequence[PlacedJoint], place: dict[int, int], effort: tuple[float, float]
+) -> tuple[Links | None, list[int], ClosingPaths | None]:
+    """Return the links of a forest that connects the bodies, and the nodes and paths of the joints that close loops.
+
+    None is returned for the links if all constraints are to be eliminated by rows, and for the paths if there are no
+    loops. `place` is the node of each joint, and `effort` that of the elimination by rows.
+    """
+    n, axes = len(model.mass), axes_of(model, joints)
+    if joints and (axes.kind != FREE).all():
+        whole = links_along(axes, joints, n)
+        if whole is not None:
+            return whole, [], None
+    tree, rest = spanning_forest(joints, axes.kind, n)
+    chain = links_along(axes.of(tree), [joints[k] for k in tree], n) if tree else None
+    if chain is None:
+        return None, [], None
+    rest.sort(key=place.__getitem__)
+    paths = suitable_paths(chain, [joints[k].bodies for k in rest], [len(joints[k].rows) for k in rest], effort)
+    return (None, [], None) if paths is None else (chain, [place[k] for k in rest], paths)

@@ -329,8 +329,9 @@ def test_brakes_and_a_bearing_pair_of_one_hinge_add_up():
     assert result.events.time == pytest.approx([limit], rel=1e-9)
 
 
+@pytest.mark.parametrize("constant", [False, True])
 @pytest.mark.parametrize("across", [(0.0, 0.0), (0.8, 0.0), (0.5, -0.9)])
-def test_a_ball_joint_keeps_the_rest_of_its_friction_beside_a_brake(across):
+def test_a_ball_joint_keeps_the_rest_of_its_friction_beside_a_brake(across, constant):
     """The friction of a ball joint has one cone for three directions; a brake takes part in turning about z alone."""
     weight, radius = 4.0 * 9.81, 0.1
     body = Body.box("body", 4.0, [0.2, 0.3, 0.4])
@@ -338,6 +339,8 @@ def test_a_ball_joint_keeps_the_rest_of_its_friction_beside_a_brake(across):
     meter = quirk.Free("meter", GROUND, body, point=[0, 0, 0], angle="z")
     brake = quirk.JointFriction("brake", meter, coulomb=1.5, sticking=True)
     socket = quirk.Friction("socket", ball, 0.4, radius=radius)
+    if constant:
+        socket = quirk.JointFriction("socket", ball, coulomb=0.4 * weight * radius, sticking=True)
     torque = quirk.Torque("torque", body, [*across, Motion.polynomial([0, 1.0])], frame="inertial")
     limit = 1.5 + np.sqrt((0.4 * weight * radius) ** 2 - across[0] ** 2 - across[1] ** 2)
     system = quirk.System([body, ball, meter, brake, socket, torque], gravity=[0, 0, -9.81])

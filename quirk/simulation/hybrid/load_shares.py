@@ -60,24 +60,26 @@ class Shares:
     def _with_loads(self) -> list[list[int]]:
         """Return the groups of rows that share loads; each has the sticking joints whose normal load it changes, too.
 
-        Groups that change the normal load of the same joint are one group.
+        Groups that contain rows of the same joint, or change its normal load, are one group.
         """
         groups, held = self._sharing.groups, self._found.held
         for grip in self._rows.grips:
             rows = [row for row in grip.rows if held[row]]
-            if not rows or not isinstance(grip.load, NormalLoad):
+            if not rows or grip.load is None:
                 continue
-            _, changes = grip.load.bearings()
-            least = NO_PART * np.linalg.norm(changes, axis=1).max()
-            own = [
-                group
-                for group in groups
-                if not {*rows}.isdisjoint(group) or np.abs(changes @ self._sharing.ways_of(group)).max() > least
-            ]
+            own = [group for group in groups if not {*rows}.isdisjoint(group) or self._loads(grip.load, group)]
             if own:
                 merged = sorted({*rows}.union(*own))
                 groups = [*(group for group in groups if group not in own), merged]
         return groups
+
+    def _loads(self, load: NormalLoad | ConstantLoad, group: Sequence[int]) -> bool:
+        """Return whether redistributions within a group of rows change the normal load of a joint."""
+        if not isinstance(load, NormalLoad):
+            return False
+        _, changes = load.bearings()
+        least = NO_PART * np.linalg.norm(changes, axis=1).max()
+        return bool(np.abs(changes @ self._sharing.ways_of(group)).max() > least)
 
     def _sticks(self, group: Sequence[int]) -> bool:
         """Whether all rows of a group belong to sticking contacts, or to sticking joints with at most three rows.

@@ -56,14 +56,14 @@ def margin(
     for n in joints:
         held = [row if row in group else -1 for row in grips[n].rows]
         if len(held) == LOADS:
-            # With an unknown a, |(t1, t2)| <= a and |(a, t3)| <= mu N are the cone of three components.
+            # With an unknown a, |(t1, t2)| <= a and |(a, t3)| <= limit are the cone of three components.
             balls.append(len(order))
-            order += [-1, *held[:-1], -1, -1, held[-1]]
-            constants += 2 * LOADS * [0.0]
+            order += [-1, *held[:-1]]
+            constants += LOADS * [0.0]
             coefficients.append(1.0)
-        else:
-            order += [-1, *held, *(-1 for _ in range(LOADS - 1 - len(held)))]
-            constants += [max(limits.values()) if n in limits else 0.0, *(0.0 for _ in range(LOADS - 1))]
+            held = [-1, held[-1]]
+        order += [-1, *held, *(-1 for _ in range(LOADS - 1 - len(held)))]
+        constants += [max(limits.values()) if n in limits else 0.0, *(0.0 for _ in range(LOADS - 1))]
         if n not in limits:
             loaded[n] = len(coefficients)
         coefficients.append(limits[n] / max(limits.values()) if n in limits else grips[n].static)

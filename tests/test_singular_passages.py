@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from mechanisms.layers_of_cranks import layers_of_cranks
+from studies import study
 
 import quirk
 from quirk.result.singular_passages import singular_passages
@@ -81,3 +83,29 @@ def test_the_flat_position_itself_may_be_an_output():
     near = [0.0, 0.2, 0.4, passage.time - 1e-9, passage.time, passage.time + 1e-9, 0.5, 0.55]
     (again,) = singular_passages(quirk.simulate(linkage(2), 0.6, output=near).segments)
     assert again.time == pytest.approx(passage.time, abs=5e-3)
+
+
+PASSED = [
+    (1e-8, True, (9, 15)), (1e-10, False, (29, 32, 43)), (1e-10, True, (4, 9, 13, 17, 29, 32)), (1e-8, False, (22,)),
+    (1e-8, False, range(20)), (1e-8, True, range(20)), (1e-10, False, range(20)), (1e-10, True, range(20)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rtol", "damped", "seeds"), study(PASSED, 2))
+def test_layers_of_cranks_pass_their_flat_positions(rtol, damped, seeds):
+    """One layer may turn slowly through its flat position while the others determine the step size.
+
+    Both ends of a step are then close to the singular configuration, and its stages closer: steps became shorter and
+    shorter toward it, and ended on the other branch of motion or with an error.
+    """
+    for seed in seeds:
+        layers = layers_of_cranks(seed, damped)
+        atol = rtol / 100 * min(layers.unit, 1.0)
+        options = {"rtol": rtol, "atol": atol, "method": "Vern9", "output": layers.times}
+        result = quirk.simulate(layers.system, layers.times[-1], **options)
+        at = result[layers.top].position[:, [0, 2]]
+        miss = np.abs(at - at[0] + layers.tips[0] - layers.tips).max() / layers.unit
+        print(rtol, damped, "seed", seed, miss / layers.growth, result.statistics)
+        assert miss < 1000 * rtol * layers.growth
+        if not damped:
+            assert np.ptp(result.energy.total) < 1000 * rtol * result.energy.kinetic.max()

@@ -17,12 +17,14 @@ from ..kernels.constraint_solve import copy
 from ..kernels.friction import align_with_slip
 from ..kernels.mechanism import Mechanism
 from ..kernels.work_error import work_magnitude
+from ..kernels.workspace import METHOD
 from .discontinuity_test import needs_search
 from .event_location import search_for_events
 from .event_sides import determine_signs
 from .method_kernels import close, replan, take
 from .run_state import PIECE_SIZE, Restart, RunState, Settings, StepOutcome, StepPosition
-from .step_control import accepted, advance_indices, choose_end, ends_beside_singular, fixed_step_end, shortest, stalled
+from .singular_steps import ends_beside_singular, store_pivots
+from .step_control import accepted, advance_indices, choose_end, fixed_step_end, shortest, stalled
 from .step_output import buffers_full, pauses, record_step, store_outputs
 
 
@@ -49,7 +51,8 @@ def begin_anew(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
     # step.
     for row in range(work.pivots.shape[0]):
         put(work.pivots_before, row, max(at(work.pivots_before, row), at(work.pivots, row)))
-    clock.pivot, clock.earlier = 1.0, -math.inf
+    clock.clearance, clock.earlier, clock.method = 1.0, -math.inf, at(work.summary, METHOD)
+    clock.usual = clock.crossing = 0.0
 
 
 @kernel
@@ -93,7 +96,7 @@ def try_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
         if not error <= 1.0:
             return StepOutcome.OFF_CONSTRAINTS if finite(run.y_new) else StepOutcome.NOT_FINITE
     elif not accepted(error, stepper.exponent, run, h):
-        replan(mechanism, stepper, run, h)
+        replan(mechanism, stepper, run, h, error < math.inf)
         return StepOutcome.GONE_ON
     elif ends_beside_singular(mechanism, settings, run):
         return StepOutcome.GONE_ON
@@ -106,18 +109,19 @@ def try_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
 @kernel
 def complete(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> bool:
     """Record the last computed step and advance the run to its end; return False if a state within is not finite."""
-    clock, work = run.clock, mechanism.work
+    clock = run.clock
     end_step(run.counter, run.y, run.y_new, clock.t_new - clock.t)
     if not record_step(mechanism, stepper, settings, run):
         return False
     clock.exchanged += work_magnitude(mechanism.forces, run.y, run.y_new)
     copy(run.y_new, run.y)
-    copy(work.pivots_before, work.pivots_earlier)
-    copy(work.pivots, work.pivots_before)
-    clock.earlier = clock.t
-    clock.pivot = 1.0
+    store_pivots(mechanism, run)
     close(stepper, settings, run)
     clock.t, run.counts.position = clock.t_new, StepPosition.BETWEEN
+    if clock.usual > 0.0:
+        clock.h, clock.usual = max(clock.h, clock.usual), 0.0
+        replan(mechanism, stepper, run, clock.h, False)
+        clock.usual = clock.crossing = 0.0
     advance_indices(settings, run)
     return True
 

@@ -26,7 +26,7 @@ def undivided(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSt
 
 
 @kernel
-def keep_rejected_size(mechanism: Mechanism, stepper: Any, run: RunState, h: float) -> None:
+def keep_rejected_size(mechanism: Mechanism, stepper: Any, run: RunState, h: float, ended: bool) -> None:
     """Keep the step size chosen by the error control after a rejected step: do nothing.
 
     This is the default for methods without a rule of their own.
@@ -46,7 +46,8 @@ close = ByClass(0)
 # parts(mechanism, stepper, settings, run) returns the number of parts into which a recorded step is divided, at most
 # MOST_PARTS: for methods whose steps are too long for the Runge-Kutta method that integrates variations.
 parts = ByClass(1, undivided)
-# replan(mechanism, stepper, run, h) may change the size chosen for the step after one of size h has been rejected.
+# replan(mechanism, stepper, run, h, ended) may change the size chosen for the next step, such as after a step of size h
+# has been rejected; `ended` is true if the end of that step has been computed.
 replan = ByClass(1, keep_rejected_size)
 
 

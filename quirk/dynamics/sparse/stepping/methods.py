@@ -31,6 +31,22 @@ from .taylor import taylor_steps, taylor_steps_with_events
 # Members of the records of implicit methods that steps do not change, or that they fill anew whenever they are needed.
 OF_TABLES = ("tangents", "coupling", "blocks", "seeds")
 
+# Limits of the fractions of a step at which a step may cross a singular configuration; see `passages_between`.
+CLEARANCE, END_DISTANCE = 0.2, 0.2
+
+
+def passages_between(nodes: np.ndarray) -> np.ndarray:
+    """Return fractions of a step, ascending, that are far from all stages and from the end of the step.
+
+    They are the middles of the gaps between the stages at the fractions `nodes` of the step, where half the gap is at
+    least CLEARANCE times the distance from the closer end of the step, and the end of the step is at least END_DISTANCE
+    away.
+    """
+    ends = np.unique(np.append(nodes, [0.0, 1.0]))
+    middle, half = (ends[1:] + ends[:-1]) / 2, np.diff(ends) / 2
+    clear = half >= CLEARANCE * np.minimum(middle, 1 - middle)
+    return middle[clear & (middle <= 1 - END_DISTANCE)]
+
 
 class RungeKuttaStepper:
     """Arrays and step loops of a Runge-Kutta method.
@@ -53,6 +69,7 @@ class RungeKuttaStepper:
             stage=aligned(solver.size),
             change=aligned(solver.size),
             round_off=np.zeros(tableau.stages + 1),
+            passages=passages_between(np.concatenate([tableau.c, tableau.extra_c])),
         )
 
     @property

@@ -9,7 +9,7 @@ from quirk.integrators.adaptive import collapsed, starting_step
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.jit.simd import aligned
 
-from ..kernels.workspace import OVER_FOREST
+from ..kernels.workspace import METHOD, OVER_FOREST
 from .active_method import ActiveMethod
 from .resume_point import ResumePoint
 from .rhs import SparseFlow
@@ -86,8 +86,8 @@ def begin(
     slope = flow(piece.low, y)
     if settings.fixed == 0 and solver.applied.calls_python:
         check_repeatable(solver, flow, piece.low, y)
-    solver.work.pivots_before[:], run.clock.pivot = solver.work.pivots, 1.0
-    solver.work.pivots_earlier[:], run.clock.earlier = solver.work.pivots, -np.inf
+    solver.work.pivots_before[:] = solver.work.pivots_earlier[:] = solver.work.pivots
+    run.clock.earlier, run.clock.method, run.clock.clearance = -np.inf, solver.work.summary[METHOD], 1.0
     solver.work.summary[OVER_FOREST] = 0.0
     solver.applied.refer(t, angles, rates)
     method.stepper.begin(solver.slots.state_to_lanes(slope))

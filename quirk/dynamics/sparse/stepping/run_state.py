@@ -119,7 +119,10 @@ class Clock(Fields):
     deviation_time : time at which a user function differs from its interpolant
     cleared : time up to which user functions have been searched for jumps
     cap : time of an event at which the step must end, or infinity
-    pivot : factor of the pivots at the start of the step, in the comparison with those at the end
+    clearance : factor of the distance that the step's end keeps from singular configurations, 1 at first
+    method : method of factorization at the start of the step, see `workspace.METHOD`
+    usual : step size before it was adapted to a singular configuration, 0 if it has not been
+    crossing : 1 if the step is a second attempt to cross a singular configuration, otherwise 0
     exchanged : sum of the magnitudes of all work done up to the start of the step, J
     earlier : start of the previous step
     requested : time up to which the motion is requested, used as the scale of negligible times
@@ -135,7 +138,10 @@ class Clock(Fields):
     deviation_time: float
     cleared: float
     cap: float
-    pivot: float
+    clearance: float
+    method: float
+    usual: float
+    crossing: float
     exchanged: float
     earlier: float
     requested: float

@@ -23,7 +23,7 @@ from ..kernels.closing_selection import comes_close, watch_closings
 from ..kernels.closing_solve import closed
 from ..kernels.factorisation import pivots
 from ..kernels.mechanism import Mechanism
-from ..kernels.project import tangential
+from ..kernels.project import project, tangential
 from ..kernels.recursion_solve import accelerate, accelerate_closed, recursive
 from ..kernels.redundancy import EPSILON
 from ..kernels.work_error import work_error
@@ -31,7 +31,8 @@ from .discontinuity_test import record_functions
 from .loop import take_steps, take_watched_steps
 from .method_kernels import implement
 from .run_state import RunState, Settings, StepPosition
-from .step_control import in_piece, keeps_to_constraints, leads_across_singular, shorten_before_singular
+from .singular_steps import leads_across_singular, plan_passage, time_to_singular
+from .step_control import in_piece, keeps_to_constraints
 from .step_kernels import keep_last_stage, project_step_end, projects, slope_at, tolerance_of_work
 
 # Relative round-off of accelerations times the smallest pivot of the rows.
@@ -40,6 +41,14 @@ ROUND_OFF = EPSILON
 # Distance of a stage from a singular configuration, over that of the start of the step, below which a step is not
 # accepted because of round-off: another step has no stage so close.
 CLOSEST = 0.02
+
+# Distance of an additional stage from a singular configuration, over that of the start of the step, below which a step
+# is repeated if round-off of the accelerations there exceeds the tolerance.
+CLOSE = 0.05
+
+# Error, over the tolerance, of a step across a singular configuration that has an additional stage too close to it; the
+# step is repeated with another size.
+STAGE_LOST = 2.0
 
 # Largest error, over the speeds of the bodies, of a step that is accepted because of round-off; with a larger error it
 # may follow the other branch of motion.
@@ -57,6 +66,7 @@ class RungeKutta(NamedTuple):
     k : (buffers size,) slopes y' at the stages
     stage, change : (size,) state of a stage, and the error of a step
     round_off : (stages + 1,) relative round-off of the slopes of a step across a singular configuration
+    passages : (n,) fractions of a step, ascending, that are far from all stages; singular configurations are put there
     """
 
     weights: Weights
@@ -65,6 +75,7 @@ class RungeKutta(NamedTuple):
     stage: np.ndarray
     change: np.ndarray
     round_off: np.ndarray
+    passages: np.ndarray
 
 
 @component(effort=3)
@@ -74,7 +85,7 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
     over_forest = closes_over_forest(mechanism, settings)
     if over_forest:
         begin_closed(mechanism, in_piece(run, run.clock.t), run.y)
-    across = leads_across_singular(mechanism, run, h)
+    across, projected = leads_across_singular(mechanism, run, h), projects_stages(mechanism, settings, run)
     close = over_forest and comes_close(mechanism.work, h / (run.clock.t - run.clock.earlier))
     if across:
         stepper.round_off[0] = ROUND_OFF / smallest_pivot_at_start(mechanism)
@@ -83,6 +94,9 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
         t = in_piece(run, run.clock.t + weights.c[stage] * h)
         if stage > 0:
             combine(weights, stage, stepper.k, h, run.y, y)
+        if projected and 0 < stage < stages and not project_stage(mechanism, settings, run, t, y):
+            run.counts.fresh = 0
+            return np.inf
         if stage == stages and not project_step_end(mechanism, settings, run, False):
             run.counts.fresh = 0
             return np.inf
@@ -91,7 +105,7 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
         forces = mechanism.forces
         of_work = stage == stages and not settings.fixed > 0 and forces.work < forces.work_end
         slope = stepper.k[stage * size : (stage + 1) * size]
-        stage_slope(mechanism, settings, run, t, y, slope, on_rows, of_work or across or close)
+        stage_slope(mechanism, settings, run, t, y, slope, on_rows, of_work or across or projected or close)
         if run.stop[0] != 0:
             return np.inf
         record_functions(mechanism, settings, run, stage)
@@ -100,7 +114,30 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
     if across and over_forest and recursive(mechanism):
         watch_closings(mechanism)
     run.counts.fresh = 0
-    return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h)
+    error = 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h)
+    if (across or projected) and error <= 1.0 and additional_stage_is_close(mechanism, stepper, settings, run, h):
+        return STAGE_LOST
+    if projected and error <= 1.0 and not additional_stages(mechanism, stepper, settings, run, h, True):
+        return STAGE_LOST
+    return error
+
+
+@kernel
+def project_stage(mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray) -> bool:
+    """Project the state y of a stage at time t (s) onto the constraints, in place; return False if it is too far away.
+
+    The slopes of a step whose stages are all projected are those of another equation with the same motions, so the
+    order of the method is kept. Close to a singular configuration the rows at a state off the constraints would give
+    accelerations with an error of its distance from them over the pivot. Otherwise projected stages are less accurate.
+    """
+    normalise(mechanism.constants, y)
+    return finite(y) and project(mechanism, t, y, settings.length, run.counts, True)
+
+
+@kernel
+def projects_stages(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
+    """Return whether the stages of the step are projected: in a second attempt to cross a singular configuration."""
+    return run.clock.crossing > 0.0 and keeps_to_constraints(mechanism, settings) and not settings.fixed > 0
 
 
 @kernel
@@ -151,6 +188,43 @@ def smallest_pivot_at_start(mechanism: Mechanism) -> float:
 
 
 @kernel
+def additional_stage_is_close(
+    mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float
+) -> bool:
+    """Return whether round-off at an additional stage would exceed the tolerance of output states in a step of size h.
+
+    The error estimate does not contain these stages. Their pivots follow from those at the start of the step.
+    """
+    way, pivot = time_to_singular(mechanism, run, h, True, 0.0), smallest_pivot_at_start(mechanism)
+    for stage in range(stepper.weights.stages + 1, stepper.weights.buffers):
+        left = abs(stepper.weights.c[stage] * h / way - 1.0)
+        if left < CLOSE and settings.rtol * pivot * left * left < ROUND_OFF:
+            return True
+    return False
+
+
+@kernel
+def additional_stages(
+    mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float, projected: bool
+) -> bool:
+    """Compute the slopes at the additional stages for dense output of a step of size h.
+
+    If `projected`, their states are projected onto the constraints; returns False if one of them is too far away.
+    """
+    weights, size = stepper.weights, run.y.shape[0]
+    for stage in range(weights.stages + 1, weights.buffers):
+        combine(weights, stage, stepper.k, h, run.y, stepper.stage)
+        t = in_piece(run, run.clock.t + weights.c[stage] * h)
+        if projected and not project_stage(mechanism, settings, run, t, stepper.stage):
+            return False
+        slope = stepper.k[stage * size : (stage + 1) * size]
+        stage_slope(mechanism, settings, run, t, stepper.stage, slope, False, projected)
+        if run.stop[0] != 0:
+            return True
+    return True
+
+
+@kernel
 def between(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
@@ -158,15 +232,11 @@ def between(
 
     The state is written to `state`. Additional stages are computed at the first call in a step.
     """
-    weights, size, h = stepper.weights, run.y.shape[0], run.clock.t_new - run.clock.t
-    if run.counts.position == StepPosition.TAKEN:
-        for stage in range(weights.stages + 1, weights.buffers):
-            combine(weights, stage, stepper.k, h, run.y, stepper.stage)
-            at_stage = in_piece(run, run.clock.t + weights.c[stage] * h)
-            slope = stepper.k[stage * size : (stage + 1) * size]
-            stage_slope(mechanism, settings, run, at_stage, stepper.stage, slope, False, False)
-            if run.stop[0] != 0:
-                return False
+    weights, h = stepper.weights, run.clock.t_new - run.clock.t
+    if run.counts.position == StepPosition.TAKEN and not projects_stages(mechanism, settings, run):
+        additional_stages(mechanism, stepper, settings, run, h, False)
+        if run.stop[0] != 0:
+            return False
     sample(weights, (t - run.clock.t) / h, stepper.k, h, run.y, state)
     normalise(mechanism.constants, state)
     return finite(state)
@@ -248,9 +318,12 @@ def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Setting
 
 
 @kernel
-def replan(mechanism: Mechanism, stepper: RungeKutta, run: RunState, h: float) -> None:
-    """Choose the step size after a rejected step of size h such that no stage is near a singular configuration."""
-    shorten_before_singular(mechanism, run, h)
+def replan(mechanism: Mechanism, stepper: RungeKutta, run: RunState, h: float, ended: bool) -> None:
+    """Choose the step size after a rejected step of size h such that no stage is near a singular configuration.
+
+    `ended` is true if the end of the rejected step has been computed.
+    """
+    plan_passage(mechanism, run, stepper.passages, h, ended)
 
 
 implement(RungeKutta, take=take, between=between, estimate=estimate, close=close, replan=replan)

@@ -1,7 +1,6 @@
 """Choice of the ends of steps (at breaks, output times and events), and step-size control.
 
-A break is a time at which the motion or its derivatives may jump; steps end at breaks and do not cross them. At a
-singular configuration a constraint row becomes dependent on others, and its pivot in the factorization vanishes.
+A break is a time at which the motion or its derivatives may jump; steps end at breaks and do not cross them.
 """
 
 from __future__ import annotations
@@ -16,32 +15,10 @@ from quirk.integrators.control import (
     factor_after_rejection,
 )
 from quirk.jit.compilation import kernel
-from quirk.jit.simd import at
 
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import EPSILON
 from .run_state import END, FIRST, HIGH, LOW, PIECE_SIZE, RunState, Settings
-
-# A step ends beside a singular configuration if a pivot of the rows, proportional to the square of the distance, is
-# below BESIDE times its value at the start. It is then repeated with SHORTENED times its size: about a third of the way
-# is left, and the next step, of the same size, ends a third of the way beyond. Each time the limit is multiplied by
-# LESS: other rows with other pivots may have been selected since, and the step must end in any case.
-BESIDE, SHORTENED, LESS = 1e-3, 2.0 / 3.0, 0.1
-
-# Round-off over a pivot, times AMPLIFIED, must stay below the tolerance. Up to a limit FARTHEST for the pivots, a
-# distance of a fifth of the step, the next two steps end further away, whether the step has ended before the singular
-# configuration or behind it.
-AMPLIFIED, FARTHEST = 100.0, 0.03
-
-# Fraction of a step at which a singular configuration is far from the stages of all explicit methods: Verner's has some
-# at 0.23 and 0.52, DOP853 at 0.33 and 0.6, Tsitouras' at 0.33 and 0.9. A step that was rejected at this size, or up to
-# LONGER times it, is not tried again in this way.
-BETWEEN_STAGES, LONGER = 0.42, 1.05
-
-# Fraction of the way to a singular configuration that a step covers, so that the next, of the same size, passes it at
-# 0.74 of itself: Verner's method has stages at 0.66 and 0.82, DOP853 at 0.65 and 0.86, Tsitouras' at 0.33 and 0.9, and
-# a stage at the singular configuration has large errors.
-APPROACH = 0.575
 
 # The shortest step from time zero, s, where times have no resolution of their own.
 LEAST = 1e-290
@@ -113,66 +90,6 @@ def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
     clock.previous_error = max(error, SMALLEST_ERROR)
     counts.was_rejected = 0
     return True
-
-
-@kernel
-def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
-    """Return whether a step with tolerable error ends near a singular configuration; if so, set another step size.
-
-    Several motions are possible at a singular configuration. If the next step started at a small distance d from it,
-    round-off of positions would rotate velocities by an angle of EPSILON / d^2, so that steps would become ever shorter
-    and might follow another motion. Steps that must end at a break or an event are accepted.
-    """
-    clock, counts, work = run.clock, run.counts, mechanism.work
-    lost = 1.0
-    for row in range(work.pivots.shape[0]):
-        before, now = at(work.pivots_before, row), at(work.pivots, row)
-        if now > 0.0 and before > 0.0:
-            lost = min(lost, now / before)
-    beside = min(max(BESIDE, AMPLIFIED * EPSILON / max(settings.rtol, EPSILON)), FARTHEST)
-    if not lost < beside * clock.pivot:
-        return False
-    if clock.t_new >= min(run.pieces[PIECE_SIZE * counts.piece + END], clock.cap):
-        return False
-    counts.rejected += 1
-    counts.was_rejected = 1
-    clock.h, clock.pivot = SHORTENED * (clock.t_new - clock.t), LESS * clock.pivot
-    return True
-
-
-@kernel
-def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool:
-    """Return whether a step of size h leads across a singular configuration.
-
-    The square root of the pivot of a row is approximately linear in time. It is extrapolated from the last two steps;
-    the step leads across a singular configuration if the extrapolated value vanishes within it.
-    """
-    work, part = mechanism.work, h / (h + run.clock.t - run.clock.earlier)
-    for row in range(work.pivots.shape[0]):
-        if 0.0 < at(work.pivots_before, row) < part * part * at(work.pivots_earlier, row):
-            return True
-    return False
-
-
-@kernel
-def shorten_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
-    """Shorten the next step if a rejected step of size h leads across a singular configuration.
-
-    The step is first shortened until the singular configuration is far from all stages. If the shorter step is also
-    rejected, it is shortened to end before the singular configuration, at such a distance that a second step of equal
-    size has the singular configuration in its middle part. If the second step is too long, both are shortened.
-    Otherwise a step might end just before the singular configuration, and the error of the next step would be mostly
-    round-off.
-    """
-    if not leads_across_singular(mechanism, run, h):
-        return
-    clock, work, ahead = run.clock, mechanism.work, h
-    for row in range(work.pivots.shape[0]):
-        earlier, before = at(work.pivots_earlier, row), at(work.pivots_before, row)
-        if earlier > before > 0.0:
-            distance = before**0.5
-            ahead = min(ahead, distance * (clock.t - clock.earlier) / (earlier**0.5 - distance))
-    clock.h = ahead / BETWEEN_STAGES if h > LONGER * ahead / BETWEEN_STAGES else APPROACH * ahead
 
 
 @kernel

@@ -1,0 +1,175 @@
+"""Choice of steps beside and across singular configurations.
+
+At a singular configuration a constraint row becomes dependent on others: its pivot, the squared distance from the span
+of the rows before it in the order of elimination, vanishes. The square root of the pivot is approximately linear in
+time near the singular configuration, so that its values at the ends of steps tell when it vanishes.
+
+Several motions are possible at a singular configuration. At a small distance d from it, round-off of positions rotates
+velocities by an angle of EPSILON / d^2. So steps do not end close to a singular configuration, and no stage of a step
+across it is close to it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at
+
+from ..kernels.constraint_solve import copy
+from ..kernels.mechanism import Mechanism
+from ..kernels.redundancy import EPSILON
+from ..kernels.workspace import METHOD
+from .run_state import END, PIECE_SIZE, RunState, Settings
+
+# Distance of the end of a step from a singular configuration, as a fraction of the step, below which the step is
+# repeated with another size: BESIDE, or CLEAR if round-off over the pivot, times AMPLIFIED, exceeds the tolerance. Each
+# time it is multiplied by LESS: other rows with other pivots may have been selected since, and the step must end in any
+# case.
+BESIDE, CLEAR, AMPLIFIED, LESS = 0.03, 0.15, 10.0, 0.3
+
+# Fraction of the way to a singular configuration that a step covers if the next step is to cross it: a next step of the
+# same size crosses it at 0.37 of itself, between the stages of most methods.
+APPROACH = 0.73
+
+# Fraction of a step behind its end up to which singular configurations limit the step.
+BEYOND = 1.25
+
+# Allowed excess of a step size that puts the singular configuration between two stages over the given limit.
+LONGER = 1.02
+
+
+@kernel
+def same_rows(mechanism: Mechanism, run: RunState) -> bool:
+    """Return whether the same rows are selected, in the same order, at the start and at the end of the step."""
+    work = mechanism.work
+    if at(work.summary, METHOD) != run.clock.method:
+        return False
+    for row in range(work.pivots.shape[0]):
+        if (at(work.pivots, row) > 0.0) != (at(work.pivots_before, row) > 0.0):
+            return False
+    return True
+
+
+@kernel
+def store_pivots(mechanism: Mechanism, run: RunState) -> None:
+    """Store the pivots at the end of the step as those at the start of the next, before clock.t is advanced."""
+    clock, work = run.clock, mechanism.work
+    clock.earlier = clock.t if same_rows(mechanism, run) else -math.inf
+    copy(work.pivots_before, work.pivots_earlier)
+    copy(work.pivots, work.pivots_before)
+    clock.method, clock.clearance, clock.crossing = at(work.summary, METHOD), 1.0, 0.0
+
+
+@kernel
+def vanishing_time(earlier: float, before: float, now: float, lag: float, h: float) -> float:
+    """Return the time (s) after the start of a step of size h at which a pivot vanishes, infinity if it does not.
+
+    `earlier`, `before` and `now` are its square roots at the starts of the previous and this step, `lag` (s) apart, and
+    at the end of this step, whose sign is unknown: it is negative if the pivot vanishes within the step. The sign is
+    that with the smaller second difference, and the square root is interpolated by a parabola.
+    """
+    if not lag < math.inf:
+        return h * before / (before - now) if before > now else math.inf
+    slope = (before - earlier) / lag
+    ahead, behind = now - before - slope * h, -now - before - slope * h
+    bend = (ahead if abs(ahead) < abs(behind) else behind) / (h * (h + lag))
+    slope += bend * lag
+    square = slope * slope - 4.0 * bend * before
+    if square < 0.0:
+        return math.inf
+    part = square**0.5 - slope
+    return 2.0 * before / part if part > 0.0 else math.inf
+
+
+@kernel
+def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool:
+    """Return whether a step of size h is expected to lead across a singular configuration, from the last two steps."""
+    work, part = mechanism.work, h / (h + run.clock.t - run.clock.earlier)
+    for row in range(work.pivots.shape[0]):
+        if 0.0 < at(work.pivots_before, row) < part * part * at(work.pivots_earlier, row):
+            return True
+    return False
+
+
+@kernel
+def time_to_singular(mechanism: Mechanism, run: RunState, h: float, ended: bool, least: float) -> float:
+    """Return the time (s) from the start of the step to the next singular configuration; infinity if none is near.
+
+    If the step of size h has ended, it is interpolated, otherwise extrapolated from the last two steps. Times up to
+    `least`, s, are disregarded.
+    """
+    work, clock, nearest = mechanism.work, run.clock, math.inf
+    lag = clock.t - clock.earlier
+    ended = ended and same_rows(mechanism, run)
+    for row in range(work.pivots.shape[0]):
+        earlier, before, now = at(work.pivots_earlier, row), at(work.pivots_before, row), at(work.pivots, row)
+        way = math.inf
+        if before > 0.0 and ended:
+            way = vanishing_time(earlier**0.5, before**0.5, now**0.5, lag if earlier > 0.0 else math.inf, h)
+        elif earlier > before > 0.0:
+            way = lag * before**0.5 / (earlier**0.5 - before**0.5)
+        if least < way < nearest:
+            nearest = way
+    return nearest
+
+
+@kernel
+def passing_step(passages: np.ndarray, way: float, limit: float) -> float:
+    """Return the size (s) of a step toward or across a singular configuration at a time `way` (s) from its start.
+
+    The step is at most `limit`, s. `passages` are the fractions of a step, ascending, at which the singular
+    configuration is far from all stages. If all of them need a longer step, the step ends before the singular
+    configuration, at a distance from which the next step can cross it.
+    """
+    if way < limit * passages[0]:
+        return limit  # much closer to the start of the step than to any stage
+    for k in range(passages.shape[0]):
+        if way <= LONGER * limit * passages[k]:
+            return way / passages[k]
+    return min(limit, APPROACH * way)
+
+
+@kernel
+def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
+    """Return whether a step with tolerable error ends near a singular configuration; if so, set another step size.
+
+    Steps that must end at a break or an event are accepted.
+    """
+    clock, counts, work = run.clock, run.counts, mechanism.work
+    if clock.t_new >= min(run.pieces[PIECE_SIZE * counts.piece + END], clock.cap):
+        return False
+    h, near = clock.t_new - clock.t, False
+    for row in range(work.pivots.shape[0]):
+        before, now = at(work.pivots_before, row), at(work.pivots, row)
+        if now > 0.0 and before > now:
+            clear = clock.clearance * (CLEAR if settings.rtol * now < AMPLIFIED * EPSILON else BESIDE)
+            # The distance of the end, as a fraction of the step, if the singular configuration is within the step;
+            # otherwise it is a little larger.
+            root = now**0.5
+            near = near or root < clear * (before**0.5 + root)
+    if not near:
+        return False
+    counts.rejected += 1
+    counts.was_rejected = 1
+    way = time_to_singular(mechanism, run, h, True, h / 2)
+    clock.h, clock.clearance, clock.usual = APPROACH * min(way, h), LESS * clock.clearance, max(clock.usual, h)
+    return True
+
+
+@kernel
+def plan_passage(mechanism: Mechanism, run: RunState, passages: np.ndarray, h: float, ended: bool) -> None:
+    """Choose the next step size if a rejected step of size h leads across a singular configuration, or ends before it.
+
+    The error of a step with a stage close to the singular configuration says nothing about other steps. So the step is
+    repeated first with almost the same size, such that the singular configuration is between two stages.
+    """
+    clock = run.clock
+    way = time_to_singular(mechanism, run, h, ended, 0.0)
+    if not way < BEYOND * h:
+        return
+    limit = clock.h if clock.usual > 0.0 else h
+    clock.h = passing_step(passages, way, limit)
+    clock.usual, clock.crossing = max(clock.usual, limit), 1.0 if clock.h > way else 0.0

@@ -589,3 +589,24 @@ def test_events_switch_friction_and_runs_go_on():
     half = quirk.simulate(system, 0.5, output=[0.5])
     whole = quirk.simulate(system, 0.5, start=0.5, initial_state=half.state_at(), output=[1.0])
     assert whole["f"].sticking.all()
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_friction_up_to_the_end_of_slip_that_an_impact_has_reversed(constant):
+    """A block breaks loose to the left, bounces off a stop, and comes to rest on its way to the right."""
+    block = Body.box("block", mass=1.0, size=[0.2, 0.2, 0.2])
+    rail = quirk.Prismatic("rail", GROUND, block, point=[0, 0, 0], axis=[1, 0, 0])
+    rub = (
+        quirk.JointFriction("rub", rail, coulomb=3.0, sticking=True)
+        if constant
+        else quirk.Friction("rub", rail, 3.0 / G)
+    )
+    stop = quirk.Stop("stop", rail, lower=-0.1, restitution=0.5)
+    push = quirk.Force("push", block, [quirk.Motion.steps([0.0, 0.25], [-5.0, 0.0]), 0, 0])
+    result = quirk.simulate(quirk.System([block, rail, rub, stop, push], gravity=DOWN), 1.0, output=0.1)
+    hit, rests = result.events.of("stop").time[0], result.events.of("rub").time[-1]
+    assert rests > hit
+    between = (result.time > hit) & (result.time < rests)
+    between[np.flatnonzero(result.time == rests)[0]] = True
+    np.testing.assert_allclose(result["rub"].force()[between, 0], -3.0, rtol=1e-12)
+    np.testing.assert_allclose(result["block"].acceleration[between, 0], -3.0, rtol=1e-12)

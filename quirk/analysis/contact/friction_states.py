@@ -323,6 +323,11 @@ def _turned(heading: tuple[float, ...], direction: tuple[float, ...]) -> bool:
     return len(heading) == len(direction) and not np.dot(heading, direction) > np.sqrt(0.5 * (1.0 + COSINE))
 
 
+def _reversed(heading: tuple[float, ...], direction: tuple[float, ...]) -> bool:
+    """Whether the direction of slip is more than 90 degrees from the stored one, if any."""
+    return len(heading) == len(direction) and bool(np.dot(heading, direction) < 0.0)
+
+
 def rub_of(
     friction: StickSlip,
     grip: Grip,
@@ -349,9 +354,11 @@ def rub_of(
     e = found.sliding[k]
     assert e is not None
     heading, moving = tuple(float(part) for part in e), grip.moving is not None
-    # The direction of friction with a constant load belongs to the compiled model. It turns, and impacts reverse it.
+    # The compiled model contains the direction of friction with a constant load, which turns, and of other friction at
+    # the end of slip. Impacts reverse both.
+    differs = _turned if friction.takes == CONSTANT else _reversed
     slid = before is not None and before.held is None and before.side == side and before.slack == 0.0
-    kept = before is not None and (friction.takes != CONSTANT or not _turned(heading, before.direction))
+    kept = before is not None and not differs(heading, before.direction)
     ends = moving and _turns(friction) and before is not None and before.held is None and _is_ending(before, grip.speed)
     kept = kept and before is not None and before.ends == ends
     level = ENDS * floor if grip.speed >= (1 - ROUND_OFF) * FASTER * ENDS * floor else floor

@@ -89,12 +89,7 @@ class Shares:
         elements = list(zip(self._rows.grips, self._found.sliding, strict=True))
         grips = [grip for grip, _ in elements if grip.rows[0] in group]
         sliding = any(e is not None and not {grip.contact, grip.rows[0]}.isdisjoint(group) for grip, e in elements)
-        # Limits of three rows are watched together where they follow the loads; constant ones are watched one by one.
-        known = all(
-            grip.contact is not None
-            or (len(grip.rows) < LOADS + (not isinstance(grip.load, ConstantLoad)) and grip.static > 0)
-            for grip in grips
-        )
+        known = all(grip.contact is not None or (len(grip.rows) <= LOADS and grip.static > 0) for grip in grips)
         return bool(grips) and not sliding and known
 
     def _with_sliding(self) -> list[list[int]]:

@@ -5,6 +5,10 @@ g_p dp = 0: each step predicts along it, and Newton's method corrects perpendicu
 finite difference at the predicted point and kept constant during the correction. Neither the computed points nor the
 turning points, where K is singular, depend on it.
 
+Beams are much stiffer in extension than in bending, and a step stretches them in proportion to the square of the
+rotation. So the strains of their segments are additional unknowns, as in `mixed_newton`: K contains the loads of
+strains that are linear in the step.
+
 Where a one-sided spring engages or disengages, K jumps and the path has a corner. It continues in the direction for
 which the determinant of K, g_p and the tangent keeps its sign. Both sides have the same derivatives along their common
 border, so that the path leaves the border on the other side (Allgower and Georg, Introduction to Numerical Continuation
@@ -29,6 +33,7 @@ from quirk.system.system import System
 
 from ..assembly import check_consistent
 from .free_accelerations import accelerations, size_of_loads
+from .mixed_newton import BeamStrains
 from .null_space import NullSpaceBasis
 from .operating_point import Point
 from .stiffness_switching import switched_elements
@@ -37,8 +42,9 @@ OWNER = "equilibrium_path"
 # Step of the finite difference with respect to the parameter, relative to its range.
 DIFFERENCE = 1e-5
 # Residual at which a point counts as converged, relative to the residual of the loads alone; largest residual that is
-# accepted if steps no longer improve it; maximum number of iterations.
-CONVERGED, ACCEPTED, MOST_ITERATIONS = 1e-13, 1e-9, 8
+# accepted if steps no longer improve it; maximum number of iterations. Displacements up to ROUND_OFF times the size of
+# the system are round-off, and so are the residuals due to them, which are large in thin beams.
+CONVERGED, ACCEPTED, MOST_ITERATIONS, ROUND_OFF = 1e-13, 1e-9, 8, 1e-14
 # Distance beyond a corner at which the path is continued, relative to the parameter's range and the system's size:
 # larger than the finite difference.
 BEYOND = 1e-4
@@ -58,6 +64,7 @@ class PathPoint:
     g, K : (f,) accelerations and (f, f) their derivatives along free coordinates, with internal variables at the end
     size : norm of the accelerations that the loads would cause at this state without mutual cancellation
     loaded : largest value of `size` along the path so far, the reference for residuals where all loads vanish
+    strains : (N, 6) strains of N beam segments whose loads K contains
     """
 
     value: float
@@ -68,6 +75,7 @@ class PathPoint:
     K: np.ndarray
     size: float
     loaded: float
+    strains: np.ndarray
 
     @property
     def residual(self) -> float:
@@ -123,18 +131,28 @@ class PathFollower:
         return Point.along(system, plant, solver, consistent, 0.0, angles_at(system.model, consistent, 0.0))
 
     def path_point(
-        self, value: float, state: State, system: System | None = None, largest_size: float = 0.0
+        self,
+        value: float,
+        state: State,
+        system: System | None = None,
+        largest_size: float = 0.0,
+        strains: np.ndarray | None = None,
     ) -> PathPoint:
         """Return the `PathPoint` of a state at a value of the parameter.
 
         `system` is the system for this value; by default it is built. `largest_size` is the largest value of
-        `PathPoint.size` along the path so far.
+        `PathPoint.size` along the path so far. `strains` (N, 6) are those of the beam segments in K, by default the
+        strains at the state.
         """
         point = self.operating_point(value, state, system)
-        free = NullSpaceBasis.at(point)
+        free, segments, size = NullSpaceBasis.at(point), BeamStrains.of(point.system), size_of_loads(point)
+        now = segments.strains(point)
         g, K, _ = accelerations(free, 0)
-        size = size_of_loads(point)
-        return PathPoint(value, point.state, point.system, free, g, K, size, max(size, largest_size))
+        if strains is not None and segments.names:
+            with segments.at(point, strains, now):
+                K = accelerations(free, 0)[1]
+        used = now if strains is None else strains
+        return PathPoint(value, point.state, point.system, free, g, K, size, max(size, largest_size), used)
 
     def slope(self, place: PathPoint) -> Slope:
         """Return the derivative g_p of the accelerations with respect to the parameter, at a constant state.
@@ -205,8 +223,8 @@ class PathFollower:
 
     def predicted(self, place: PathPoint, tangent: Tangent, length: float) -> PathPoint:
         """Return the point reached from the point `place` by a step of `length` along a tangent."""
-        state = displaced(place.state, length * tangent[0][:, :3], length * tangent[0][:, 3:])
-        return self._displaced(place, state, length * tangent[1], place.value + length * tangent[2] * self.span)
+        value = place.value + length * tangent[2] * self.span
+        return self._displaced(place, length * tangent[0], length * tangent[1], value)
 
     def corrected(self, predicted: PathPoint, tangent: Tangent, slope: Slope) -> PathPoint:
         """Return the point of the path nearest to `predicted`, by Newton corrections perpendicular to a tangent.
@@ -227,24 +245,33 @@ class PathFollower:
             A = np.vstack([np.column_stack([predicted.K * unit, self._free_coordinates(predicted, *slope)]), row])
             step = np.linalg.lstsq(A, -np.append(predicted.g, 0.0), rcond=None)[0]
             change = predicted.free.motions_from_weighted(predicted.free.velocities @ (unit * step[:v, None]))[..., 0]
-            state = displaced(predicted.state, change[:, :3], change[:, 3:])
-            predicted = self._displaced(predicted, state, unit * step[v:-1], predicted.value + step[-1] * self.span)
+            predicted = self._displaced(predicted, change, unit * step[v:-1], predicted.value + step[-1] * self.span)
             before, best = best, predicted if predicted.residual < best.residual else best
-            if predicted.residual >= 0.5 * before.residual and before.residual < ACCEPTED * before.loaded:
+            if predicted.residual >= 0.5 * before.residual and before.residual < self._acceptable(before):
                 break
-        if best.residual > ACCEPTED * best.loaded:
+        if best.residual > self._acceptable(best):
             raise AssemblyError(f"{OWNER}: no equilibrium was found near {predicted.value:g}")
         check_consistent(best.system, best.state, 0.0)
-        return best
+        return self.path_point(best.value, best.state, best.system, best.loaded) if len(best.strains) else best
 
-    def _displaced(self, place: PathPoint, moved: State, internal: np.ndarray, value: float) -> PathPoint:
-        """Return the point with the poses of `moved`, internal variables changed by `internal` (k,), and `value`."""
-        carried, count = place.system.model.carried, place.free.point.internal
+    def _acceptable(self, place: PathPoint) -> float:
+        """Return the largest residual at an equilibrium close to `place` if corrections no longer reduce it."""
+        stiffest = float(np.abs(place.K).max(initial=0.0)) * self._unit(place)
+        return max(ACCEPTED * place.loaded, ROUND_OFF * stiffest)
+
+    def _displaced(self, place: PathPoint, change: np.ndarray, internal: np.ndarray, value: float) -> PathPoint:
+        """Return the point with bodies moved by `change` (n, 6), internal variables by `internal` (k,), and `value`."""
+        point, moves, turns = place.free.point, change[:, :3], change[:, 3:]
+        moved, segments = displaced(place.state, moves, turns), BeamStrains.of(place.system)
+        strains = segments.strains(point)
+        if segments.names:
+            strains = strains + segments.rates(point, moves, turns)
+        carried, count = place.system.model.carried, point.internal
         numbers = carried.numbers(carried.flat(place.state))[:count] + internal
         named = {name: numbers[where] for name, where in carried.internal.items()}
         of = place.state
         state = State(*moved.parts, angles=of.angles, internal=named, bodies=of.bodies)
-        return self.path_point(value, state, largest_size=place.loaded)
+        return self.path_point(value, state, largest_size=place.loaded, strains=strains)
 
     def row(self, place: PathPoint, direction: Tangent) -> np.ndarray:
         """Return the coordinates of variations of bodies, internal variables and parameter, in the basis at a point.

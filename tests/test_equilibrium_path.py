@@ -306,3 +306,24 @@ class TestWhereAllLoadsVanish:
         system = quirk.System([*alone.bodies, *alone.constraints, *alone.forces], gravity=[0, 0, -G * unit])
         with pytest.raises(quirk.InputError, match="no equilibrium was found"):
             system.equilibrium()
+
+
+@pytest.mark.parametrize("elements", [4, 8])
+def test_thin_beams_that_bend_far(elements):
+    """Their steps are as long for many elements as for few, though displacements stretch them."""
+    section = quirk.Section.rectangle(0.02, 0.005, young=2.1e11, poisson=0.3, density=7800.0)
+    stiffness = section.stiffness[4, 4]
+
+    def build(load):
+        beam = quirk.Beam("beam", [0, 0, 0], [1, 0, 0], section=section, elements=elements)
+        base = quirk.Fixed("base", quirk.GROUND, beam.bodies[0])
+        return quirk.System([beam, base, quirk.Force("push", beam.bodies[-1], [0, 0, load])])
+
+    path = quirk.equilibrium_path(build, 0.0, 5 * stiffness)
+    print(elements, len(path.values))
+    assert len(path.values) < 40 and path.turning == []
+    near = len(path.values) // 2
+    for row in (near, -1):
+        exact = build(path.values[row]).equilibrium(path.states[row])
+        assert np.abs(path.states[row].position - exact.position).max() < 1e-10
+    assert path.states[-1].position[-1, 2] > 0.5

@@ -294,8 +294,14 @@ class PathFollower:
 
     @staticmethod
     def _unit(place: PathPoint) -> float:
-        """Return the unit of free coordinates, m sqrt(kg): characteristic length times root of the largest mass."""
-        return float(place.system.model.length * np.sqrt(place.system.model.mass.max()))
+        """Return the unit of free coordinates, m sqrt(kg): the size of the system times the root of its mass.
+
+        The size is the largest distance between bodies along an axis, or the characteristic length if that is larger.
+        So steps of finely divided beams are as long as those of coarsely divided ones.
+        """
+        model = place.system.model
+        size = max(model.length, np.ptp(place.state.position, axis=0).max())
+        return float(size * np.sqrt(model.mass.sum()))
 
 
 def path_error(place: PathPoint, reason: Any) -> ConvergenceError:

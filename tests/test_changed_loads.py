@@ -86,20 +86,20 @@ def test_a_first_value_that_holds_what_would_slide(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_inputs_that_break_friction_loose_are_events(kind, u):
     run = quirk.Run(system_of(kind, u, [0, 0, 0]), inputs=["push"], keep=0.5)
-    told, times = [], [0.5, 1.0]
+    listed, times = [], [0.5, 1.0]
     for t, force in zip(times, (3.5, 10.0), strict=True):
         run.advance_to(t)
-        told += run.events
+        listed += run.events
         run.inputs["push"] = [force * u, 0, 0]
         assert run["rub"].sticking == (force < 4.0)
     run.advance(0.01)
-    told += run.events
-    assert seen(told) == [("rub", BREAKS, 1.0)]
-    assert told[0].energy_before == told[0].energy_after and not told[0].impulse
+    listed += run.events
+    assert seen(listed) == [("rub", BREAKS, 1.0)]
+    assert listed[0].energy_before == listed[0].energy_after and not listed[0].impulse
     run.advance(0.01)
     assert len(run.events) == 0
     result = run.result()
-    assert seen(result.events) == seen(told)
+    assert seen(result.events) == seen(listed)
     before, after = np.flatnonzero(result.time == 1.0)[[0, -1]]
     np.testing.assert_array_equal(result["rub"].sticking[[before, after]], [True, False])
     np.testing.assert_allclose(result["rub"].force()[[before, after], 0], [-3.5 * u, -3.0 * u], rtol=1e-9)
@@ -114,30 +114,30 @@ def test_simulations_and_runs_list_the_events_of_sampled_values(kind):
 
     system = system_of(kind, 1.0, [0, 0, 0], Sampled("controller", 0.25, push, inputs=["push"]))
     result = quirk.simulate(system, 3.0, output=0.1)
-    run, told = quirk.Run(system, keep=0.1, end=3.0), []
+    run, listed = quirk.Run(system, keep=0.1, end=3.0), []
     for k in range(30):
         run.advance_to((k + 1) * 0.1)
-        told += run.events
-    assert len(told) >= 8 and [event.name for event in told] == ["rub"] * len(told)
-    assert seen(told) == seen(run.result().events)
-    assert [event[:2] for event in seen(told)] == [event[:2] for event in seen(result.events)]
-    np.testing.assert_allclose([event.time for event in told], result.events.time, rtol=1e-9)
+        listed += run.events
+    assert len(listed) >= 8 and [event.name for event in listed] == ["rub"] * len(listed)
+    assert seen(listed) == seen(run.result().events)
+    assert [event[:2] for event in seen(listed)] == [event[:2] for event in seen(result.events)]
+    np.testing.assert_allclose([event.time for event in listed], result.events.time, rtol=1e-9)
     # Where friction holds and slips in turn, the mask follows the events.
-    for event in told:
+    for event in listed:
         after = np.flatnonzero(result.time <= event.time + 1e-9)[-1]
         assert result["rub"].sticking[after] == (event.direction == HOLDS)
 
 
 def test_friction_that_is_stopped_at_once_sticks_again():
     run = quirk.Run(system_of(rail_block, 1.0, [0, 0, 0]), inputs=["push"])
-    told = []
+    listed = []
     for t, force in ((1.0, 10.0), (1.0 + 1e-12, 0.0), (2.0, 10.0), (2.0 + 1e-12, -10.0)):
         run.advance_to(t)
-        told += run.events
+        listed += run.events
         run.inputs["push"] = [force, 0, 0]
     run.advance(0.1)
-    told += run.events
-    names, directions, times = zip(*seen(told), strict=True)
+    listed += run.events
+    names, directions, times = zip(*seen(listed), strict=True)
     assert names == ("rub",) * 4 and directions == (BREAKS, HOLDS, BREAKS, BREAKS)
     np.testing.assert_allclose(times, [1.0, 1.0, 2.0, 2.0], rtol=1e-11)
     assert run["block"].velocity[0] == pytest.approx(-0.7, rel=1e-9)
@@ -205,21 +205,21 @@ def test_an_input_at_the_start_of_a_run():
     run.inputs["push"] = [10.0, 0, 0]
     pending = pickle.loads(pickle.dumps(run.save()))
     assert not run["rub"].sticking and run["block"].acceleration[0] == pytest.approx(7.0, rel=1e-12)
-    told = []
+    listed = []
     for saved in (None, pending, first, pending):
         if saved is not None:
             run.restore(saved)
             assert run["rub"].sticking == (saved is first)
         run.advance(0.2)
-        told.append(seen(run.events))
+        listed.append(seen(run.events))
         result = run.result()
-        assert seen(result.events) == told[-1]
+        assert seen(result.events) == listed[-1]
         starts = result.time == 0.0
         assert starts.sum() == 1
         np.testing.assert_allclose(result["rub"].along()[starts], 0.0 if saved is first else -3.0, atol=1e-12)
         assert result["rub"].sticking[0] == (saved is first)
     loose = [("rub", BREAKS, 0.0)]
-    assert told == [loose, loose, [], loose]
+    assert listed == [loose, loose, [], loose]
 
 
 def test_a_restored_run_lists_the_events_of_its_own_inputs():
@@ -238,7 +238,7 @@ def test_a_restored_run_lists_the_events_of_its_own_inputs():
 
 
 def test_actions_that_change_loads():
-    """The event comes first, then what it has caused."""
+    """The event with the action is listed before the events that its action causes."""
     block, rail, rub = rail_block(1.0)
     motor = quirk.JointForce("motor", rail, 0.0)
     strong = quirk.JointForce("motor", rail, 10.0)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import scale_sweep
 from mechanisms import random_body, random_joint, random_unit
+from recursion_checks import check_projection, check_tangential, started
 
 import quirk
-from quirk.dynamics.sparse.kernels.bodies import POSES, VELOCITIES
-from quirk.dynamics.sparse.kernels.recursion_solve import accelerate_closed, tangential_recursively
+from quirk.dynamics.sparse.kernels.recursion_solve import accelerate_closed
 from quirk.dynamics.sparse.kernels.workspace import FACTORED, RECURSIVE
 from quirk.jit.compilation import entry
 from quirk.jit.simd import aligned
@@ -23,11 +23,6 @@ CLOSING = [quirk.Distance, quirk.PointOnPlane, quirk.PointOnLine, quirk.Spherica
 @entry
 def accelerations(mechanism, t, y, ydot):
     return accelerate_closed(mechanism, t, y, ydot)
-
-
-@entry
-def tangent(mechanism, y):
-    tangential_recursively(mechanism, y)
 
 
 def looped(rng, bodies=8, loops=2, kinds=CLOSING, held=True, tree=OPEN):
@@ -47,14 +42,6 @@ def looped(rng, bodies=8, loops=2, kinds=CLOSING, held=True, tree=OPEN):
     system = quirk.System(items, gravity=[0.3, -0.2, -9.81])
     system.assemble()
     return system
-
-
-def prepared(system):
-    """The solver of a system, and its initial state as the solver takes it."""
-    solver = system.plant.solver()
-    y = solver.slots.state_to_lanes(system.initial_state().pack())
-    solver.settle(y, 0.0)
-    return solver, y
 
 
 def by_recursion(solver, y, t=0.0):
@@ -84,7 +71,7 @@ def test_accelerations(kind, held):
     found = 0
     for seed in range(4):
         system = looped(np.random.default_rng([seed, held]), kinds=[kind], held=held)
-        solver, y = prepared(system)
+        solver, y = started(system)
         if not selected(solver):
             continue
         found += 1
@@ -101,7 +88,7 @@ def test_dependent_rows(duplicate):
     system = looped(rng, loops=0, tree=[quirk.Revolute])
     again = badly_scaled.again("again", duplicate, system["joint3"])
     system = system.with_parts(again)
-    solver, y = prepared(system)
+    solver, y = started(system)
     assert selected(solver) and solver.closings.kept.sum() == 0
     bodies, true = by_recursion(solver, y), system.acceleration(system.initial_state(), solver="dense")
     np.testing.assert_allclose(bodies[:, 7:10], true.linear, rtol=0, atol=1e-12 * np.abs(true.linear).max())
@@ -113,7 +100,7 @@ def test_slender_and_light_bodies(family, ratio):
     for moment, mass in ((ratio, 1.0), (1.0, ratio)):
         for seed in range(6):
             system = badly_scaled.mechanism(np.random.default_rng(seed), family, moment, mass)
-            solver, y = prepared(system)
+            solver, y = started(system)
             if not selected(solver):
                 continue
             found, true = by_recursion(solver, y), high_precision.solve(system, system.initial_state())[:2]
@@ -126,47 +113,24 @@ def test_slender_and_light_bodies(family, ratio):
 
 def test_bodies_that_differ_much_are_left_to_rows():
     system = badly_scaled.mechanism(np.random.default_rng(0), "loop", 1e-7, 1.0)
-    assert prepared(system)[0].work.summary[RECURSIVE] == 0.0
+    assert started(system)[0].work.summary[RECURSIVE] == 0.0
     assert scale_sweep.difference(system) < 1e-9
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_projection_is_the_nearest_state(seed):
-    """Poses and velocities are those of projection by rows, to the second order of the violation."""
     rng = np.random.default_rng(seed)
-    solver, y = prepared(looped(rng))
+    solver, y = started(looped(rng))
     assert selected(solver)
-    size = 1e-6
-    y += np.where(y != 0, size * rng.normal(size=y.size), 0.0)
-    z = y.copy()
-    solver.work.summary[RECURSIVE] = 1.0
-    assert solver.project(y, 0.0) and solver.work.summary[FACTORED] > 0.0
-    solver.work.summary[RECURSIVE] = 0.0
-    assert solver.project(z, 0.0) and solver.work.summary[FACTORED] == 0.0
-    assert np.abs(y - z).max() < 1e4 * size**2
-    assert np.abs(solver.residuals(y, 0.0)).max() < 1e-13
+    check_projection(solver, y, rng, 1e4)
 
 
-@pytest.mark.parametrize("level", [POSES, VELOCITIES])
-def test_variations_along_the_constraints(level):
-    """A projected variation is tangential, and the removed part does no work on tangential variations."""
+def test_variations_along_the_constraints():
     rng = np.random.default_rng(5)
-    solver, y = prepared(looped(rng))
+    solver, y = started(looped(rng))
     assert selected(solver)
     by_recursion(solver, y)
-    work, given = solver.work, aligned(solver.work.motion.size)
-    lanes = solver.slots.to_lanes(np.ones((solver.slots.bodies, 6)))
-    given[:] = rng.normal(size=given.size) * lanes
-    work.motion[:] = given
-    tangent(solver.mechanism, y)
-    along = work.motion.copy()
-    tangent(solver.mechanism, y)
-    np.testing.assert_allclose(work.motion, along, rtol=0, atol=1e-12)
-    mass = np.ones((solver.slots.bodies, 6))
-    mass[:, :3] = solver.model.mass[:, None]  # rotations are in units in which all inertias are 1
-    work.motion[:] = rng.normal(size=given.size) * lanes
-    tangent(solver.mechanism, y)
-    assert abs((solver.slots.to_lanes(mass) * (given - along) * work.motion).sum()) < 1e-11
+    check_tangential(solver, y, rng, 1e-12)
 
 
 def four_bars(count=3):
@@ -219,7 +183,7 @@ def test_runs_use_recursion():
     joints = [quirk.Revolute(f"h{k}", bodies[k - 1], bodies[k], point=corners[k], axis="y") for k in range(12)]
     held = quirk.Revolute("held", quirk.GROUND, bodies[0], point=corners[0], axis="y")
     system = quirk.System([*bodies, *joints, held], gravity=[1.0, 0, -9.81])
-    assert prepared(system)[0].work.summary[RECURSIVE] == 1.0
+    assert started(system)[0].work.summary[RECURSIVE] == 1.0
     result = quirk.simulate(system, 0.3, rtol=1e-10, output=0.05)
     assert np.ptp(result.energy.total) < 1e-7 and result.residual.position.max() < 1e-12
 

@@ -327,3 +327,24 @@ def test_thin_beams_that_bend_far(elements):
         exact = build(path.values[row]).equilibrium(path.states[row])
         assert np.abs(path.states[row].position - exact.position).max() < 1e-10
     assert path.states[-1].position[-1, 2] > 0.5
+
+
+def test_a_lever_meets_a_bumper_at_a_small_load():
+    """The stiffness due to the load's arm grows with the load, by a large part of itself where the load is small."""
+
+    def build(load):
+        lever = quirk.Body.bar("lever", [0, 0, 0], [1, 0, 0], mass=1.0)
+        hinge = quirk.Revolute("hinge", quirk.GROUND, lever, point=[0, 0, 0], axis=[0, -1, 0])
+        spring = quirk.TorsionSpring("spring", hinge, stiffness=10.0)
+        bumper = quirk.Spring("bumper", quirk.GROUND, lever, [1, 0, 5], [0.5, 0, 0], stiffness=1e3, rest_length=4.99,
+                              one_sided="compression")  # fmt: skip
+        return quirk.System([lever, hinge, spring, bumper, quirk.Force("load", lever, [0, 0, load], [0.5, 0, 0])])
+
+    path = quirk.equilibrium_path(build, 0.0, 5.0)
+    angle = path.of("hinge.angle")
+    x, z = np.cos(angle), np.sin(angle)
+    length = np.hypot(x - 1.0, z - 5.0)
+    push = 1e3 * np.maximum(4.99 - length, 0.0)
+    moment = path.values * x - 10.0 * angle + push * (x * (z - 5.0) - z * (x - 1.0)) / length
+    np.testing.assert_allclose(moment, 0, atol=1e-8)
+    assert push[-1] > 0.0 and path.values[-1] == pytest.approx(5.0)

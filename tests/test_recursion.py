@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scale_sweep
 from mechanisms import random_body, random_joint, random_quaternion, random_unit
+from recursion_checks import check_projection, check_tangential, started
 from scipy.integrate import solve_ivp
 
 import quirk
-from quirk.dynamics.sparse.kernels.bodies import POSES, VELOCITIES
 from quirk.dynamics.sparse.kernels.recursion import (
     BALL,
     CYLINDRICAL,
@@ -24,7 +24,7 @@ from quirk.dynamics.sparse.kernels.recursion import (
     UNIVERSAL,
     WELD,
 )
-from quirk.dynamics.sparse.kernels.recursion_solve import accelerate, correct_recursively, tangential_recursively
+from quirk.dynamics.sparse.kernels.recursion_solve import accelerate, correct_recursively
 from quirk.dynamics.sparse.kernels.workspace import FACTORED, METHOD, RECURSIVE, REFLECTIONS
 from quirk.jit.compilation import entry
 from quirk.jit.simd import aligned
@@ -41,11 +41,6 @@ def accelerations(mechanism, y, ydot):
 @entry
 def corrected(mechanism, y, level, length):
     return correct_recursively(mechanism, 0.0, y, level, length)
-
-
-@entry
-def tangent(mechanism, y):
-    tangential_recursively(mechanism, y)
 
 
 def forest(rng, bodies=9, kinds=KINDS, held=True, forces=True):
@@ -69,10 +64,8 @@ def forest(rng, bodies=9, kinds=KINDS, held=True, forces=True):
 
 
 def prepared(system):
-    """The solver of a system, and its initial state as the solver takes it."""
-    solver = system.plant.solver()
-    y = solver.slots.state_to_lanes(system.initial_state().pack())
-    solver.settle(y, 0.0)
+    """The solver of a system that is a forest, settled at the initial state, and this state."""
+    solver, y = started(system)
     assert solver.work.summary[RECURSIVE] == 1.0
     return solver, y
 
@@ -178,38 +171,16 @@ def test_long_chains_do_not_amplify_round_off(kinds):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_projection_is_the_nearest_state(seed):
-    """Poses and velocities are those of projection by rows, to the second order of the violation."""
     rng = np.random.default_rng(seed)
     solver, y = prepared(forest(rng))
-    size = 1e-6
-    y += np.where(y != 0, size * rng.normal(size=y.size), 0.0)
-    z = y.copy()
-    assert solver.project(y, 0.0) and solver.work.summary[FACTORED] > 0.0
-    solver.work.summary[RECURSIVE] = 0.0
-    assert solver.project(z, 0.0) and solver.work.summary[FACTORED] == 0.0
-    assert np.abs(y - z).max() < 1e3 * size**2
-    assert np.abs(solver.residuals(y, 0.0)).max() < 1e-13
+    check_projection(solver, y, rng, 1e3)
 
 
-@pytest.mark.parametrize("level", [POSES, VELOCITIES])
-def test_variations_along_the_constraints(level):
-    """A projected variation is tangential, and the removed part does no work on tangential variations."""
+def test_variations_along_the_constraints():
     rng = np.random.default_rng(5)
     solver, y = prepared(forest(rng))
     by_recursion(solver, y)
-    work, given = solver.work, aligned(solver.work.motion.size)
-    lanes = solver.slots.to_lanes(np.ones((solver.slots.bodies, 6)))
-    given[:] = rng.normal(size=given.size) * lanes
-    work.motion[:] = given
-    tangent(solver.mechanism, y)
-    along = work.motion.copy()
-    tangent(solver.mechanism, y)
-    np.testing.assert_allclose(work.motion, along, rtol=0, atol=1e-13)
-    mass = np.ones((solver.slots.bodies, 6))
-    mass[:, :3] = solver.model.mass[:, None]  # rotations are in units in which all inertias are 1
-    work.motion[:] = rng.normal(size=given.size) * lanes
-    tangent(solver.mechanism, y)
-    assert abs((solver.slots.to_lanes(mass) * (given - along) * work.motion).sum()) < 1e-12
+    check_tangential(solver, y, rng, 1e-13)
 
 
 @pytest.mark.parametrize("method", ["RK4", "Tsit5", "Vern9"])

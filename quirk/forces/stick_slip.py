@@ -21,7 +21,7 @@ from .place import Place
 NORMAL, ACROSS, WHOLE, ALONG, CONSTANT = range(5)
 
 
-# Cosine of the angle by which slip turns from its stored direction until this is replaced by the present one.
+# Cosine of the largest angle between the slip and its stored direction; beyond it an event renews the stored direction.
 COSINE = 0.5
 
 

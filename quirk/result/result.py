@@ -488,7 +488,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _shares(self) -> list[SharedLoads]:
-        """Changes of loads by which sticking joints share them within their limits, in each segment."""
+        """Redistributions of the loads of each segment that bring the friction of sticking joints within its limits."""
         return [loads.shares for loads in self._sticking_loads]
 
     def _redistributions_at(self, row: int) -> list[dict[str, np.ndarray]]:

@@ -301,7 +301,7 @@ def _is_ending(before: SlidingContact, speed: float) -> bool:
 def _watched_turning(friction: StickSlip, rub: SlidingContact) -> list[EventFunction]:
     """Return the event functions of slip that is not slow: it turns away from its stored direction, or becomes slow.
 
-    Slip that has just begun is watched until it is fast enough to be told from slip that ends.
+    The second event function is used until slip that has just begun is faster than slip that is about to end.
     """
     turned, slow = SlipTurned(friction, rub.direction), SlipAbove(friction, 1, rub.level)
     events = [(turned, "turned", -1), (slow, "slow", -1)]

@@ -32,8 +32,8 @@ from quirk.forces import ForceElement
 from quirk.system.system import System
 
 from ..assembly import check_consistent
+from .beam_strains import BeamStrains
 from .free_accelerations import accelerations, size_of_loads
-from .mixed_newton import BeamStrains
 from .null_space import NullSpaceBasis
 from .operating_point import Point
 from .stiffness_switching import switched_elements
@@ -203,8 +203,8 @@ class PathFollower:
 
         `tangent` is the tangent of the path at `place`.
         """
-        past = self.predicted(place, tangent, BEYOND)
-        elements = switched_elements(place.free.point, past.free.point)
+        halfway, past = (self.predicted(place, tangent, length) for length in (BEYOND / 2, BEYOND))
+        elements = switched_elements(place.free.point, halfway.free.point, past.free.point)
         if not elements:
             return None
         slope = self.slope(past)
@@ -217,7 +217,8 @@ class PathFollower:
             there = self.corrected(self.predicted(past, turned, BEYOND), turned, slope)
         except (AssemblyError, InputError) as error:
             raise path_error(place, f"{_jump_of(elements)}, and beyond it {error}") from error
-        if switched_elements(past.free.point, there.free.point):
+        halfway = self.predicted(past, turned, BEYOND / 2)
+        if switched_elements(past.free.point, halfway.free.point, there.free.point):
             raise path_error(place, f"{_jump_of(elements)}, and again shortly beyond it")
         return PathStep(self, place, there, turned, slope, BEYOND)
 

@@ -18,8 +18,8 @@ import numpy as np
 from quirk.bodies.state import State
 from quirk.errors import InputError
 
+from .beam_strains import BeamStrains
 from .free_accelerations import NEARBY, size_of_change, size_of_loads
-from .mixed_newton import BeamStrains
 from .operating_point import Point
 from .pseudo_transient import FACTOR, FEW, FIRST, FOUND, MOST_ITERATIONS, MOST_STEPS, NEAR, OVER_GROWTH, SLOWEST
 from .sparse_jacobians import Local

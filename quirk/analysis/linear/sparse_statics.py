@@ -23,8 +23,9 @@ from quirk.dynamics.model.joint_angles import angles_at
 from quirk.errors import InputError
 from quirk.forces import Friction
 
+from .beam_strains import BeamStrains
 from .free_accelerations import LONGEST_STEP, size_of_change, size_of_loads
-from .mixed_newton import BeamStrains, excites
+from .mixed_newton import excites
 from .operating_point import Point
 from .sparse_jacobians import Local
 

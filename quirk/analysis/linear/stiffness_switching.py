@@ -11,19 +11,30 @@ from quirk.forces import ForceElement
 from .operating_point import OperatingVariation, Point
 from .quantity_derivatives import QuantityDerivatives
 
-# Difference of a stiffness, relative to its largest entry, that counts as a jump.
-JUMPS = 1e-3
+# Difference of a stiffness, relative to its largest entry, that counts as a jump; smallest distance of the value
+# halfway from the mean of both, over this difference: 1/2 at a jump, and about 0 where the stiffness varies smoothly.
+JUMPS, UNEVEN = 1e-3, 0.25
 
 
-def switched_elements(point: Point, neighbor: Point) -> list[ForceElement]:
-    """Return the force elements whose stiffness or damping jumps between two neighboring operating points."""
+def switched_elements(point: Point, halfway: Point, neighbor: Point) -> list[ForceElement]:
+    """Return the force elements whose stiffness or damping jumps between two neighboring operating points.
+
+    `halfway` is a point between them.
+    """
     elements = [element for element, _ in point.model.forces]
-    pairs = ((element, _by_bodies(point, k), _by_bodies(neighbor, k)) for k, element in enumerate(elements))
     return [
         element
-        for element, a, b in pairs
-        if np.abs(a - b).max(initial=0.0) > JUMPS * max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0))
+        for k, element in enumerate(elements)
+        if _jumps(*(_by_bodies(place, k) for place in (point, halfway, neighbor)))
     ]
+
+
+def _jumps(first: np.ndarray, halfway: np.ndarray, last: np.ndarray) -> bool:
+    """Whether a stiffness jumps, given its values at three successive points."""
+    largest = max(np.abs(first).max(initial=0.0), np.abs(last).max(initial=0.0))
+    difference = np.abs(last - first).max(initial=0.0)
+    apart = np.abs(halfway - (first + last) / 2).max(initial=0.0)
+    return bool(difference > JUMPS * largest and apart > UNEVEN * difference)
 
 
 def _by_bodies(point: Point, number: int) -> np.ndarray:

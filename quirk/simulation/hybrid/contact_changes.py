@@ -63,9 +63,9 @@ def _groups(before: ContactState, after: ContactState) -> Iterator[list[str]]:
 
 
 def _change_of(before: SlidingContact, after: SlidingContact | None) -> int:
-    """Return the direction of the event by which a friction element changes its state, or 0 if it does not.
+    """Return the direction of the event for a change between two states of a friction element, or 0 for no event.
 
-    `after` is None if the friction does not act.
+    `before` and `after` are the states; `after` is None if the friction does not act.
     """
     if after is None:
         return 0

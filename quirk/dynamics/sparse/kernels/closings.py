@@ -5,8 +5,8 @@ are then added: a wrench on the bodies, C^T lambda, changes the accelerations of
 unit wrench for each row, transmitted from the bodies to the root of their tree, the loads along the freedoms give the
 matrix F, with C H^-1 C^T = F^T F. It has a column for each row, and a row for each freedom on the paths.
 
-The closings whose paths have freedoms in common form a group, with a matrix of its own. Of dependent rows only as many
-have a column as are independent of each other and of the rows of the forest.
+The closings whose paths have freedoms in common form a group, with a matrix of its own. Rows that depend
+on the rows of the forest or on other closings have no column.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Largest margin to friction limits of which some follow the loads of joints, in compiled code.
+"""Largest margin to friction limits, where some limits are proportional to the loads of joints, in compiled code.
 
 The limit of friction in a joint is mu N, with the normal load N = sum of |p_h| over one or two bearing forces p_h (3,).
 A redistribution y of the loads changes p_h to p_h + P_h y. N is convex in y, so its tangent at any y0 is not above it:

@@ -21,7 +21,8 @@ HALVINGS, TERMS = 4, 9
 def twist(i: Any, j: Any, axis: int) -> Jet:
     """Return the rotation angle (rad), in (-pi, pi], of frame j relative to frame i about the common axis X, Y or Z.
 
-    If this axis of the two frames is not exactly aligned, the result is the twist component of the rotation about it.
+    If the axes of the two frames are not exactly aligned, the result is the twist component of the rotation about the
+    axis.
     """
     a, b = (axis + 1) % 3, (axis + 2) % 3
     x_i, y_i, x_j, y_j = i.rotation[:, a], i.rotation[:, b], j.rotation[:, a], j.rotation[:, b]
@@ -35,9 +36,10 @@ def angles_123(i: Any, j: Any) -> tuple[Jet, Jet, Jet]:
 
 
 def cross_angle(i: Any, j: Any, axis: int) -> Jet:
-    """Return an angle (rad) of a universal joint: about x of frame i for `axis` X, about y of frame j for Y.
+    """Return an angle (rad) of a universal joint: about x of frame i for `axis` X, about y of frame j for `axis` Y.
 
-    These axes are perpendicular. The gradient with respect to small relative rotations is the axis itself.
+    x of frame i and y of frame j are perpendicular. The gradient of the angle with respect to small relative rotations
+    is the unit vector along its axis.
     """
     if axis == X:
         y = j.rotation[:, Y]
@@ -90,7 +92,8 @@ def rotation_123(angles: Any) -> np.ndarray:
 def rotation_vector(R: np.ndarray) -> np.ndarray:
     """Return the rotation vector (3,), rad, of a rotation matrix (3, 3) with an angle below pi.
 
-    The function is smooth at zero. At pi the result is NaN, because the axis is determined only up to its sign.
+    The function is smooth at zero. At the angle pi the result is NaN, because the axis is determined only up to its
+    sign.
     """
     return _vector_and_bend(R)[0]
 
@@ -111,9 +114,10 @@ def relative_rotation_vector(i: Any, j: Any) -> np.ndarray:
 
 
 def _vector_and_bend(R: np.ndarray) -> tuple[np.ndarray, Any]:
-    """Return the rotation vector (3,), rad, of a rotation matrix (3, 3), and a coefficient c of its derivative.
+    """Return the rotation vector (3,), rad, of a rotation matrix (3, 3), and the coefficient c of its derivative.
 
-    For a rotation by 2 h, c = (1 - h cot(h)) / (2 h)^2, which is 1/12 at h = 0; see `relative_rotation_vector`.
+    c is the factor of v x (v x d) in the change of a rotation vector v by a small rotation d. For a rotation by 2 h, c
+    = (1 - h cot(h)) / (2 h)^2, which is 1/12 at h = 0.
     """
     # With the axis a: sin(angle) a, then tan(angle/4) a. Each halving of the angle maps m to m / (1 + sqrt(1 + m^2)).
     sine = np.array([0.5 * (R[(k + 2) % 3, (k + 1) % 3] - R[(k + 1) % 3, (k + 2) % 3]) for k in range(3)])

@@ -59,10 +59,11 @@ def armature_parts(owner: str, name: str, joint: Joint, rotates: bool, armature:
 def flywheel(
     names: tuple[str, str, str], joint: Joint, rotates: bool, inertia: float, value: float, rate: float
 ) -> tuple[Body, Joint, Coupling]:
-    """Return a flywheel coupled to a joint coordinate: it adds inertia * rate^2 / 2 to the kinetic energy.
+    """Return a flywheel coupled to a joint coordinate, its bearing and its coupling.
 
-    The flywheel rotates about a fixed axis through the inertial origin, so that gravity has no effect, and its inertia
-    resists only the rate of the coordinate, independent of the motion of the joint's bodies.
+    The flywheel adds inertia * rate^2 / 2 to the kinetic energy. It rotates about a fixed axis through the inertial
+    origin, so that gravity has no effect on it, and its inertia resists only the rate of the coordinate, independent of
+    the motion of the joint's bodies.
 
     Parameters
     ----------
@@ -120,15 +121,15 @@ def _frame(joint: Joint, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
 
 
 class OneFreedomJoint(Joint):
-    """A joint with one degree of freedom, optionally with a rotor that it drives.
+    """A joint with one degree of freedom, optionally with a rotor (armature) that is driven by the joint coordinate.
 
     Parameters
     ----------
     armature : float or (2,), optional
         Inertia of a rotor, effective at the joint: kg m^2 for a rotation or kg for a translation; or a pair, the
         inertia of the rotor, kg m^2, and its gear ratio, rad of the rotor per rad or m of the joint. The rotor only
-        resists changes of the joint's rate: its gyroscopic effect is neglected. The system receives a flywheel,
-        "<name> rotor", with a bearing and a coupling. Other parameters as for `Joint`.
+        resists changes of the joint's rate: its gyroscopic effect is neglected. The system receives a flywheel, "<name>
+        rotor", with a bearing and a coupling. Other parameters as for `Joint`.
     """
 
     def __init__(

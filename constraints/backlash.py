@@ -73,7 +73,10 @@ def checked_play(
 
 @dataclass(frozen=True)
 class Flank:
-    """Gap function of one flank: half the free play minus `sign` (1 or -1) times the residual without play."""
+    """Gap function of one flank: half the free play minus `sign` (1 or -1) times the residual of the mesh.
+
+    The residual is that of the mesh without free play.
+    """
 
     function: Function
     sign: int
@@ -102,7 +105,7 @@ class Loose(Unilateral):
     """Base class of meshes with free play between rigid flanks: a unilateral constraint with a gap for each flank."""
 
     def _loosen(self, relation: Relation, play: Play) -> None:
-        """Set the gap functions of both flanks.
+        """Set one gap function for each of the two flanks.
 
         `relation` is the constraint of the mesh without play.
         """

@@ -6,8 +6,9 @@ The constraint row of a closed contact uses the smooth gap to a single part, and
 crosses a border of this part.
 
 The constants (`numbers`) of a contact with a rectangle are the radius of the sphere, the half-lengths a and b of the
-sides, and two selectors, for x and y: -1 or 1 for an edge, 0 for the face between the edges. The constants of a contact
-with a disk are the radius of the sphere, the radius R of the disk, and a selector: 1 for the rim, 0 for the face.
+sides, and two selectors, for x and y: -1 or 1 selects the edge on this side, 0 the face between the edges. The
+constants of a contact with a disk are the radius of the sphere, the radius R of the disk, and a selector: 1 for the
+rim, 0 for the face.
 """
 
 from __future__ import annotations
@@ -50,15 +51,15 @@ class SurfaceParts:
     count: int
 
     def numbers(self, size: Sequence[float], part: int) -> tuple[float, ...]:
-        """Return all constants of a contact with the part of index `part`.
+        """Return the constants of the gap function for the part of index `part`.
 
-        `size` are the constants common to all parts, from `size_of`.
+        `size` are the constants common to all parts, from `size_of`; the selectors of the part are appended.
         """
         return *size, *self.selectors[part]
 
 
 def size_of(bounded: Surface, sphere: Surface) -> tuple[float, ...]:
-    """Return the constants common to all parts, m: the radius of the sphere and the size of the surface."""
+    """Return the constants common to all parts, m: radius of the sphere, then half-lengths or radius of the surface."""
     return (sphere.radius, *bounded.half_size) if bounded.kind == "rectangle" else (sphere.radius, bounded.radius)
 
 

@@ -276,7 +276,7 @@ def placement(
     Parameters
     ----------
     owner : title of the constraint, for error messages
-    arguments : arguments that place the joint by points and axes in the inertial frame, by name
+    arguments : arguments by name that define the placement of the joint by points and axes in the inertial frame
     required : names of those arguments that must be present
     frames : function that computes both frames from those arguments
     end_i, end_j : body and its frame argument (a Frame, the name of a frame of the body, or None)

@@ -115,7 +115,10 @@ class Coupling(Constraint):
         self._couple(self._relation(leads, follows), play)
 
     def _couple(self, relation: Relation, play: Play | None) -> None:
-        """Set the relation of the coordinates as the constraint row; subclasses with free play set flanks instead."""
+        """Make `relation` between the coordinates the constraint row of the coupling.
+
+        Subclasses with free play `play` define flanks instead of the row.
+        """
         self.primitives = (relation,)
 
     def __str__(self) -> str:
@@ -127,9 +130,9 @@ class Coupling(Constraint):
         return *super().ends, *((body, Frame()) for body in self._further)
 
     def _relation(self, leads: Free, follows: Free) -> Relation:
-        """Return the constraint row between coordinates, or between their rates.
+        """Return the constraint row between the coordinates of the two joints, or between their rates.
 
-        Rates are used for angles that are determined only up to full turns. `leads` and `follows` describe the
+        Rates are used for angles that the poses determine only up to full turns. `leads` and `follows` describe the
         coordinates of joint i and joint j.
         """
         numbers: list[float] = []
@@ -187,10 +190,10 @@ def _checked_coefficients(owner: str, value: Any) -> tuple[float, ...]:
 
 
 def _leading(frames: list[MovingFrame], path: tuple[int, int], numbers: Sequence[Jet]) -> list[MovingFrame]:
-    """Return frames i and j of joint i of a coupling, as moving frames.
+    """Return frames i and j of joint i of a coupling (its leading joint), as moving frames.
 
-    Frames i and j are fixed in the frames of the constraint with the indices `path`. `numbers` begin with the origin
-    (3) and the axes (9, by rows) of frame i, then of frame j, relative to these frames.
+    They are fixed in those moving frames of the constraint whose indices are `path`. `numbers` begin with the origin
+    (3) and the axes (9, by rows) of frame i, then of frame j, relative to these moving frames.
     """
     return [
         frames[end].carried(
@@ -238,7 +241,7 @@ def coordinates_of(path: tuple[int, int], leads: Free, follows: Free, wraps: boo
 
 @functools.lru_cache(256)
 def rates_of(path: tuple[int, int], leads: Free, follows: Free) -> Function:
-    """Return a constraint function with the residual x_j' - ratio x_i', in terms of coordinate rates.
+    """Return a constraint function with the residual x_j' - ratio x_i' of the rates of two joint coordinates.
 
     `leads` and `follows` describe the coordinates x_i and x_j. `path` holds the indices of the moving frames in which
     the frames of joint i are fixed.

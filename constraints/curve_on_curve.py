@@ -51,9 +51,9 @@ def gap(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet])
     def common_normal(unknowns: Sequence[Jet], poses_only: bool) -> tuple[list[Jet], list[list[Jet]]]:
         """Return the two residuals of the common normal, and their derivatives with respect to the curve parameters.
 
-        `unknowns` are the parameters of the contact points on both curves. The residuals vanish where the tangents are
-        parallel and the vector between the points is perpendicular to them. If `poses_only` is true, the time
-        derivatives of the motion of the curves are ignored.
+        `unknowns` are the parameters of the contact points on the two curves. The residuals vanish where the tangents
+        are parallel and the vector between the points is perpendicular to them. If `poses_only` is true, the time
+        derivatives of the poses of the curves are ignored.
         """
         moving = without if poses_only else rows
         (c, tangent, second), (c_j, tangent_j, second_j) = along(piece_i, unknowns[0]), along(piece_j, unknowns[1])

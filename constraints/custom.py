@@ -55,7 +55,7 @@ class OfBodies(Constraint):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """The bodies, each with its body frame."""
+        """The bodies of the constraint, each with its body frame."""
         return tuple((body, Frame()) for body in self.members)
 
     def _inputs(self, layout: RelationLayout) -> np.ndarray:
@@ -75,7 +75,8 @@ class Implicit(OfBodies):
     ----------
     name : str
     bodies : Body or list of bodies
-        GROUND may be included. The load acts on the second body, or on the only body, at its center of mass.
+        GROUND may be included. The constraint load in results is that on the second body of the list (on the first, if
+        there is only one), at its center of mass.
     phi : function, or the string of an `Expression`
         ``phi(t, a, b, ...)`` with a moving frame for each body: `a.position` (3,), `a.rotation` (3, 3, body to
         inertial), `a.point(local)` and `a.direction(local)` in the inertial frame. It returns a scalar, or a list with
@@ -140,7 +141,7 @@ class Implicit(OfBodies):
         return ", ".join(body.name for body in self.members[-self.given :])
 
     def _count(self, owner: str, rows: Callable[..., list[Jet]]) -> int:
-        """Return the number of rows, by a trial evaluation at the initial poses."""
+        """Return the number of rows of the user function, found by a trial evaluation at the initial poses."""
         found: list[Jet] = []
 
         def note(*arguments: Any) -> list[Jet]:
@@ -168,7 +169,7 @@ class Implicit(OfBodies):
 
 def _part(rows: Callable[..., list[Jet]], begin: int, end: int) -> Any:
     def part(*arguments: Any) -> list[Jet]:
-        """Return rows `begin` to `end` - 1 of the user function."""
+        """Return elements `begin` to `end` - 1 of the list of residuals that the user function returns."""
         return rows(*arguments)[begin:end]
 
     return part
@@ -193,9 +194,10 @@ class GivenRows(Relation):
     compilable = False
 
     def missing(self, order: int) -> tuple[str, str] | None:
-        """Return why derivatives of Phi up to `order` are missing, and a remedy; None if all of them exist.
+        """Explain why derivatives of the residual Phi up to order `order` are not available.
 
-        Rows given as A and b have no derivatives beyond order 2, the accelerations.
+        Rows given as A and b have no derivatives beyond order 2, the accelerations. The result is a pair of the reason
+        and a remedy, or None if all derivatives up to this order exist.
         """
         return None if order < 3 else ("rows given as A and b have no derivatives", "use Implicit instead")
 
@@ -236,10 +238,10 @@ class GivenRows(Relation):
         outputs.values[:] = np.concatenate([value, derivative.ravel()])
 
     def call(self, layout: RelationLayout, t: float, inputs: np.ndarray) -> tuple[Any, ...]:
-        """Evaluate the user function for k bodies, and return A, b, Phi and its rate.
+        """Evaluate the user function for k bodies, and return A and b of m rows, and Phi and its rate.
 
-        A (m, k, 6) multiplies inertial accelerations and angular accelerations in the inertial frame; b, Phi and its
-        rate are (m,), the last two None if the function does not return them.
+        A (m, k, 6) multiplies accelerations and angular accelerations in the inertial frame. b, Phi and the rate of Phi
+        are (m,); the last two are None if the function does not return them.
         """
         frames = inputs[layout.first_frame :].reshape(layout.frames, layout.frame_size)[self.skipped :]
         k, after = len(frames), 12 + 3 * (layout.order + 1)
@@ -292,7 +294,8 @@ class CustomRows(OfBodies):
     ----------
     name : str
     bodies : Body or list of k bodies
-        The load acts on the second body, or on the only body, at its center of mass.
+        The constraint load in results is that on the second body of the list (on the first, if there is only one), at
+        its center of mass.
     rows : function
         ``rows(t, position, orientation, velocity, angular_velocity)``, with arrays (k, 3) and (k, 4) of these bodies,
         returns A and b of the m rows A x'' = b, and optionally Phi and its rate, which are then kept at zero. A is

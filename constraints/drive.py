@@ -29,7 +29,10 @@ LETTERS = "xyz"
 
 def _turn(axis: int) -> Any:
     def turn(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the relative rotation angle about one axis minus the prescribed motion, rad, modulo full turns."""
+        """Return the rotation angle of frame j about an axis of frame i minus the prescribed motion, rad.
+
+        The difference is taken modulo full turns.
+        """
         i, j = frames
         return [(twist(i, j, axis) - motions[0]).wrapped(2 * np.pi)]
 
@@ -148,9 +151,9 @@ def coordinate_relation(joint: Joint, kind: str, axis: int, motion: Motion) -> R
 
 
 def driven_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[str, int]:
-    """Return the kind, "rotation" or "translation", and the axis of the coordinate that a driver prescribes.
+    """Return the kind, "rotation" or "translation", and the axis of the joint coordinate that `coordinate` selects.
 
-    An InputError is raised if the joint constrains this coordinate.
+    An InputError is raised if the joint constrains this coordinate, so that it cannot be driven.
     """
     kind, axis = _named_coordinate(owner, joint, coordinate)
     if _is_constrained(joint, kind, axis):

@@ -42,7 +42,7 @@ class Drum(Immutable):
     center : (3,)
         Center in body coordinates, m.
     axis : (3,) or "x", "y", "z"
-        Axis in body axes. From its first to its last point, the rope winds about it by the right-hand rule.
+        Axis in body axes. From its first to its last point, the rope winds about this axis by the right-hand rule.
     radius : float
         Radius of the rope's center line on the drum, m.
     turns : int
@@ -76,10 +76,10 @@ class Drum(Immutable):
 
 
 def tangent(span: Any, across: Any) -> Plane:
-    """Return the unit vector u along the straight part of a rope between two drums.
+    """Return the unit vector u (2,) along the straight part of a rope between two drums, in their plane.
 
-    `span` is the relative position d, whose first two components are used, and `across` is R - r, as in the module
-    docstring. The result is NaN if the drums are too close for a straight part.
+    `span` is the position d of the second drum relative to the first, of which the first two components are used, and
+    `across` is the difference R - r of their radii. The result is NaN if the drums are too close for a straight part.
     """
     x, y = span[0], span[1]
     square = x * x + y * y
@@ -120,7 +120,10 @@ def course(
 
 
 def _touched(center: Any, axes: Any, radius: Any, direction: Plane) -> Any:
-    """Return the point (3,), m, at which a rope with the direction u = `direction` touches a drum: `center` - i r u."""
+    """Return the point (3,), m, at which a rope with the unit direction u = `direction` touches a drum.
+
+    It is `center` - i r u, where r is `radius` and i rotates a vector in the drum's plane by a quarter turn.
+    """
     x, y = direction
     return center + axes[:, 0] * (radius * y) - axes[:, 1] * (radius * x)
 

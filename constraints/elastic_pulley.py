@@ -120,7 +120,7 @@ def _checked_pretension(owner: str, value: Any, sections: Sections) -> np.ndarra
 
 
 def _check_held(owner: str, tensions: np.ndarray, friction: Sequence[float], sections: Sections, lay: Lay) -> None:
-    """Raise an InputError if the tensions on both sides of a stop differ by more than friction can balance."""
+    """Raise an InputError if friction at a stop cannot balance the initial tensions on its two sides."""
     for k, before, behind in zip(sections.stops, sections.before, sections.behind, strict=True):
         one, two, most = tensions[before], tensions[behind], np.exp(friction[k] * lay.angle(k))
         if max(one, two) > min(one, two) * most * (1 + 1e-9):

@@ -26,7 +26,7 @@ HELD = 1e-6
 
 
 def is_constant(joint: Joint, coordinate: Relation) -> bool:
-    """Whether a joint constrains a coordinate at all examined poses."""
+    """Whether a joint keeps a coordinate constant at all examined poses."""
     seen = False
     for number in range(1 + POSES):
         pose = _allowed_pose(joint, number)

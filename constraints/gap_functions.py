@@ -1,6 +1,6 @@
 """Gap functions of pairs of surfaces, and the list of pairs that can touch.
 
-A gap function has the arguments time, moving frames of both surfaces, constants and an empty list of motions; it
+A gap function has four arguments: time, the moving frames of both surfaces, constants, and an empty list of motions. It
 returns a list with the gap, m. The first constant is a sum or difference of radii.
 """
 
@@ -51,7 +51,7 @@ def bowl_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motio
 
 
 def bowl_on_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the gap, m, between a bowl and a sphere in contact with it; the centers must not coincide."""
+    """Return the gap, m, between a bowl and a sphere inside it that touches it; the centers must not coincide."""
     d = frames[1].position - frames[0].position
     return [numbers[0] - (d @ d).sqrt()]
 
@@ -82,7 +82,9 @@ class FromBounded:
 
 @dataclass(frozen=True)
 class BorderOf:
-    """Distance, m, of a sphere's center from a border of the selected part of a bounded surface, negative beyond it.
+    """Distance, m, of a sphere's center from a border of the selected part of a bounded surface.
+
+    The distance is negative beyond the border.
 
     Attributes
     ----------

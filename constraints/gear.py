@@ -35,7 +35,10 @@ def mesh(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Je
 
 
 def rolling_angles(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the residual of the rates of two gears on a common axis, relative to their carrier, rad/s."""
+    """Return the residual of the rates of two gears on a common axis, rad/s.
+
+    The residual is (omega_j - omega_c) - ratio (omega_i - omega_c), with the rate omega_c of the carrier.
+    """
     i, j, carrier = frames
     axis, ratio = carrier.rotation[:, Z], numbers[0]
     return [axis @ (j.spin - carrier.spin) - axis @ (i.spin - carrier.spin) * ratio]
@@ -46,9 +49,9 @@ AXES = 9
 
 
 def axis_frame(carrier: MovingFrame, numbers: list[Jet]) -> MovingFrame:
-    """Return the carrier's frame, rotated such that its z axis is the axis of gear j.
+    """Return a frame fixed in the carrier whose z axis is the axis of gear j.
 
-    `numbers` begin with the rotation matrix, by rows, from the rotated frame to the carrier's frame.
+    `numbers` begin with the rotation matrix, by rows, from the returned frame to the carrier's frame.
     """
     return carrier.carried([0, 0, 0], np.array(numbers[:AXES], dtype=object).reshape(3, 3))
 
@@ -87,7 +90,7 @@ def meshing(
 
 
 def tooth(ratio: float) -> float | None:
-    """Return the angle 2 pi / q (rad) of one tooth of wheel j for a ratio p / q of integers; otherwise None."""
+    """Return the angle 2 pi / q (rad) of one tooth of gear j if `ratio` is p / q with small integers, else None."""
     teeth = Fraction(ratio).limit_denominator(MOST_TEETH)
     return 2 * np.pi / teeth.denominator if abs(float(teeth) - ratio) <= RECOGNISED * abs(ratio) else None
 
@@ -206,7 +209,10 @@ class Gear(Constraint):
         self._mesh(relation, play)
 
     def _mesh(self, relation: Relation, play: Play | None) -> None:
-        """Set the relation of the angles as the constraint row; subclasses with backlash set flanks instead."""
+        """Make `relation` between the angles the constraint row of the gears.
+
+        Subclasses with backlash `play` define flanks instead of the row.
+        """
         self.primitives = (relation,)
 
     def __str__(self) -> str:

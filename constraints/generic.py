@@ -30,7 +30,7 @@ Sources = tuple[tuple[str, int], ...]
 
 
 def perpendicular_axes(flags: Sequence[bool]) -> list[tuple[int, int]]:
-    """Return the pairs of an axis of frame i and an axis of frame j that stay perpendicular.
+    """Return pairs (axis of frame i, axis of frame j) whose perpendicularity constrains the selected rotations.
 
     `flags` (3,) are true for the constrained rotations about x, y and z.
     """
@@ -48,9 +48,9 @@ def perpendicular_axes(flags: Sequence[bool]) -> list[tuple[int, int]]:
 def relation_of(flags: tuple[bool, ...], sources: Sources | Callable[..., Any], alternative: bool) -> Function:
     """Return the constraint function of a generic joint: constrained coordinates minus offsets.
 
-    `flags` (6,) are true for the constrained coordinates. `sources` defines the six offsets: for each coordinate
-    the index of a constant or of a motion, or a function of time that returns all six. `alternative` selects rows that
-    vanish only for equal frame axes.
+    `flags` (6,) are true for the constrained coordinates. `sources` defines the six offsets: for each coordinate the
+    index of a constant or of a motion, or a function of time that returns all six. With `alternative`, the rows of
+    three constrained rotations vanish only for equal frame axes, not for axes rotated by half a turn.
     """
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
@@ -73,9 +73,9 @@ def relation_of(flags: tuple[bool, ...], sources: Sources | Callable[..., Any], 
 
 
 def half_turns(i: np.ndarray, j: np.ndarray) -> list[Jet]:
-    """Return twice the vector part (3,) of the quaternion from axes i to axes j, (3, 3) each.
+    """Return twice the vector part (3,) of the unit quaternion of the rotation from axes i to axes j, (3, 3) each.
 
-    The vector vanishes only for equal axes.
+    This vector is zero only for equal axes.
     """
     R = i.T @ j
     w = (1.0 + R[0, 0] + R[1, 1] + R[2, 2]).sqrt()  # 2 cos(angle / 2)

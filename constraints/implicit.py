@@ -17,11 +17,11 @@ Equations = Callable[[Sequence[Jet], bool], tuple[list[Jet], list[list[Jet]]]]
 
 
 def solved(equations: Equations, start: Sequence[Jet]) -> list[Jet]:
-    """Solve one or two equations on jets, and return the solution with all its derivatives.
+    """Solve one or two equations on jets by Newton's method, and return the solution with all its derivatives.
 
-    `start` are the unknowns, whose values (without derivatives) already solve the equations. Each Newton step doubles
-    the number of correct time derivatives; the derivatives of dual numbers count as one more order. The gradient is
-    determined by the last step, because it is linear in the residuals.
+    `start` are the unknowns, whose values (without derivatives) already solve the equations. Each step doubles the
+    number of correct time derivatives; the derivatives of dual numbers count as one more order. The last step also
+    determines the gradient, in which the residuals are linear.
     """
     unknowns, known = list(start), 1
     wanted = len(start[0].taylor) + isinstance(start[0].value, Dual)

@@ -42,26 +42,29 @@ class RopeStop(NamedTuple):
 
     @property
     def turn(self) -> np.ndarray:
-        """Rotation matrix (3, 3) of the body at the initial pose, body to inertial."""
+        """Rotation matrix (3, 3) of the stop's body at the initial pose, body to inertial."""
         return rotation.matrix(self.body.orientation)
 
     def radius_about(self, drum: RopeStop) -> float:
-        """Return the signed radius (m): negative if the axis is opposite to that of `drum`, zero for a point."""
+        """Return the signed radius (m) of the stop about the axis of another drum.
+
+        The radius is negative if the axis of the stop is opposite to that of `drum`, and zero for a point.
+        """
         if self.drum is None or drum.drum is None:
             return 0.0
         return float(np.copysign(self.drum.radius, (self.turn @ self.drum.axis) @ (drum.turn @ drum.drum.axis)))
 
 
 class Lay(NamedTuple):
-    """Initial geometry of a rope with n stops and m straight parts.
+    """Initial geometry of a rope with n stops (points and drums) and m straight parts between them.
 
     Attributes
     ----------
-    stops : points and drums
+    stops : points and drums in order along the rope
     spans : (m, 3) straight parts as vectors along the rope, inertial frame, m
     arcs : (n,) lengths of the arcs on the stops, m, zero for points and at the ends
     numbers : constants of the stops, as arguments of `RopePath.measured`
-    placed : total length of all falls and arcs, m
+    placed : total length of all falls and arcs at the initial poses, m
     """
 
     stops: Sequence[RopeStop]
@@ -79,9 +82,10 @@ class Lay(NamedTuple):
         return float(np.arctan2(np.linalg.norm(np.cross(one, two)), one @ two))
 
     def section_lengths(self, sections: Any, path: RopePath, weights: np.ndarray) -> np.ndarray:
-        """Return the initial lengths (sections,), m, of the sections of an elastic rope.
+        """Return the initial length (sections,), m, of each section of an elastic rope.
 
-        `weights` are the numbers of falls of the spans. Sections are described in `quirk.forces.elastic_rope`.
+        A section is the part of the rope between two stops with friction. `weights` are the numbers of falls of the
+        straight parts.
         """
         found = np.zeros(sections.count)
         np.add.at(found, list(sections.of_span), weights * np.linalg.norm(self.spans, axis=1))
@@ -94,10 +98,10 @@ class Lay(NamedTuple):
 def laid(
     owner: str, stops: Sequence[RopeStop], closed: bool = False
 ) -> tuple[list[tuple[float, ...]], np.ndarray, np.ndarray]:
-    """Return the initial geometry of an open or closed rope over n points and drums.
+    """Return the initial geometry of an open or closed rope over n stops, which are points and drums.
 
-    The results are the constants of each drum, the straight parts (m, 3) as vectors along the rope, inertial frame,
-    m, and the lengths of the arcs on the stops (n,), m, which are zero for points and at the ends.
+    The results are the constants of each drum; the m straight parts (m, 3) as vectors along the rope, inertial frame,
+    m; and the lengths of the arcs on the stops (n,), m, which are zero for points and at the ends.
     """
     path = RopePath((0,) * len(stops), tuple(stop.drum is not None for stop in stops), closed)
     for k in range(len(stops) - (0 if closed else 1)):
@@ -154,9 +158,9 @@ def _check_part(owner: str, k: int, stops: Sequence[RopeStop], next_stop: int) -
 
 
 def winding_length(owner: str, stops: Sequence[RopeStop]) -> float:
-    """Return the period (m) of a rope's length under full turns of its winding drums, or 0 without winding drums.
+    """Return the period (m) of the length of a rope whose winding drums rotate by full turns; 0 without winding drums.
 
-    The poses determine the length only up to multiples of this period.
+    Poses determine rotations only up to full turns, and therefore the length only up to multiples of this period.
     """
     radii = [stop.drum.radius for stop in (stops[0], stops[-1]) if stop.drum is not None]
     if not radii:

@@ -1,10 +1,12 @@
 """Search for the point of a spline nearest to a given point, with tables of spline coefficients.
 
-A spline, called a curve, consists of polynomial pieces. The table of a curve begins with the number of pieces and with
-the margin of the parameter beyond its ends, which is zero for closed curves. Then the table has for each piece the
-parameter length, the radius and the center of an enclosing sphere, and TERMS coefficients per coordinate. The last
-elements are radius and center of spheres around groups of adjacent pieces, which serve to exclude distant groups from
-the search.
+A spline, called a curve, consists of polynomial pieces. Adjacent pieces are combined into groups with an enclosing
+sphere each, so that the search can exclude distant groups as a whole. A margin extends the parameter range beyond both
+ends of an open curve.
+
+The table of a curve contains, in this order: the number of pieces; the margin, which is zero for closed curves; for
+each piece its parameter length, the radius and center of an enclosing sphere, and TERMS polynomial coefficients per
+coordinate; and for each group the radius and center of its sphere.
 
 In the functions, `table` is an array with the tables of one or more curves, `curve` the index of the first element of a
 curve, `k` the number of a piece, `o` the index of its first element, and `dimension` the number of coordinates.
@@ -33,51 +35,76 @@ PRECISION, MOST_STEPS = 1e-13, 60
 
 @shared
 def group_size(count: int) -> int:
-    """Return the number of pieces in each group of a curve with `count` pieces."""
+    """Return the number of adjacent polynomial pieces per group, for a spline with `count` pieces.
+
+    A group has a common enclosing sphere, by which the search excludes it as a whole if it is distant.
+    """
     return math.ceil(math.sqrt(count))
 
 
 @shared
 def group_count(count: int) -> int:
-    """Return the number of groups of a curve with `count` pieces."""
+    """Return the number of groups of adjacent polynomial pieces, for a spline with `count` pieces.
+
+    A group has a common enclosing sphere, by which the search excludes it as a whole if it is distant.
+    """
     return (count + group_size(count) - 1) // group_size(count)
 
 
 @shared
 def piece_at(curve: int, k: int, dimension: int) -> int:
-    """Return the index of the first element of piece k in a table of spline coefficients."""
+    """Return the index at which polynomial piece k begins in a table of spline coefficients.
+
+    `curve` is the index at which the spline begins, and `dimension` its number of coordinates.
+    """
     return curve + HEADER + k * (2 + (1 + TERMS) * dimension)
 
 
 @shared
 def after(table: np.ndarray, curve: int, dimension: int) -> int:
-    """Return the index of the first element after a curve in the table of spline coefficients."""
+    """Return the index of the first element after a spline in a table of spline coefficients.
+
+    `curve` is the index at which the spline begins, and `dimension` its number of coordinates.
+    """
     count = int(table[curve])
     return group_at(curve, count, group_count(count), dimension)
 
 
 @shared
 def group_at(curve: int, count: int, g: int, dimension: int) -> int:
-    """Return the index of the first element of group g in a spline table, for a curve with `count` pieces."""
+    """Return the index at which the enclosing sphere of group g of a spline begins in a table of spline coefficients.
+
+    A group consists of adjacent polynomial pieces. `curve` is the index at which the spline begins, `count` its number
+    of pieces, and `dimension` its number of coordinates.
+    """
     return piece_at(curve, count, dimension) + g * (1 + dimension)
 
 
 @shared
 def lowest(table: np.ndarray, curve: int, k: int) -> float:
-    """Return the smallest parameter of piece k of a spline, including the margin before the first piece."""
+    """Return the smallest parameter of piece k of a spline, relative to the start of the piece.
+
+    It is zero, except for the first piece of an open spline, which extends beyond the end by a margin.
+    """
     return -table[curve + 1] if k == 0 else 0.0
 
 
 @shared
 def highest(table: np.ndarray, curve: int, k: int, dimension: int) -> float:
-    """Return the largest parameter of piece k of a spline, including the margin after the last piece."""
+    """Return the largest parameter of piece k of a spline, relative to the start of the piece.
+
+    It is the length of the piece; the last piece of an open spline extends beyond the end by a margin.
+    """
     length = table[piece_at(curve, k, dimension) + LENGTH]
     return length + table[curve + 1] if k == int(table[curve]) - 1 else length
 
 
 @shared
 def at_end(table: np.ndarray, curve: int, k: int, u: float, dimension: int) -> bool:
-    """Whether the parameter u on piece k of an open spline lies in the margin beyond an end of the curve."""
+    """Whether the parameter u on piece k of an open spline is at a limit of the parameter range.
+
+    The range extends beyond the ends of the spline by a margin.
+    """
     first = k == 0 and u <= lowest(table, curve, k)
     last = k == int(table[curve]) - 1 and u >= highest(table, curve, k, dimension)
     return table[curve + 1] > 0.0 and (first or last)
@@ -85,15 +112,15 @@ def at_end(table: np.ndarray, curve: int, k: int, u: float, dimension: int) -> b
 
 @shared
 def coefficients(table: np.ndarray, o: int) -> tuple[float, float, float, float, float, float]:
-    """Return the TERMS polynomial coefficients, in ascending powers, that begin at element o of a spline table."""
+    """Return TERMS polynomial coefficients in ascending powers, from element o of a table of spline coefficients on."""
     return table[o], table[o + 1], table[o + 2], table[o + 3], table[o + 4], table[o + 5]
 
 
 @shared
 def power_sums(table: np.ndarray, o: int, u: float) -> tuple[float, float, float]:
-    """Return the value of a polynomial at u, and its first and second derivative.
+    """Return the value of a polynomial at u, and its first and second derivative with respect to u.
 
-    The coefficients begin at element o of the table, in ascending powers.
+    The coefficients are TERMS elements of `table` from element o on, in ascending powers.
     """
     p, tangent, second = 0.0, 0.0, 0.0
     for m in range(TERMS - 1, -1, -1):
@@ -105,9 +132,9 @@ def power_sums(table: np.ndarray, o: int, u: float) -> tuple[float, float, float
 
 @shared
 def out_of_sphere(table: np.ndarray, o: int, x: float, y: float, z: float) -> float:
-    """Return the distance of the point (x, y, z) from the surface of a sphere, m; it is negative inside.
+    """Return the distance of the point (x, y, z) from the surface of a sphere, m; negative inside the sphere.
 
-    The radius of the sphere is at element o of the table, its center in the next elements.
+    The radius of the sphere is element o of the table, its center the next three elements.
     """
     dx, dy, dz = x - table[o + 1], y - table[o + 2], z - table[o + 3]
     return math.sqrt(dx * dx + dy * dy + dz * dz) - table[o]
@@ -131,9 +158,9 @@ def slope_of_distance(table: np.ndarray, o: int, u: float, x: float, y: float, z
 
 @shared
 def nearest_on(table: np.ndarray, o: int, lo: float, hi: float, x: float, y: float, z: float) -> tuple[float, float]:
-    """Return the parameter and the distance (m) of the point of one piece that is nearest to (x, y, z).
+    """Return the parameter and the distance (m) of the point of a spline piece that is nearest to (x, y, z).
 
-    The parameter is between `lo` and `hi`.
+    Only parameters from `lo` to `hi` are considered. The piece begins at element o of `table`.
     """
     step, best, near = (hi - lo) / PARTS, math.inf, 0
     for m in range(PARTS + 1):
@@ -162,7 +189,8 @@ def nearest_on(table: np.ndarray, o: int, lo: float, hi: float, x: float, y: flo
 def nearest_piece(table: np.ndarray, curve: int, x: float, y: float, z: float) -> tuple[float, ...]:
     """Return the parameter of the point of a space curve nearest to (x, y, z), and the coefficients of its piece.
 
-    The parameter is relative to the start of the piece; it is NaN if the nearest point is an end of an open curve.
+    The parameter is relative to the start of this polynomial piece. It is NaN if the nearest point is an end of an open
+    curve.
     """
     count = int(table[curve])
     size, best, found, where = group_size(count), math.inf, 0, 0.0

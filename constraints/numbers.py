@@ -24,7 +24,7 @@ class Numbers(Sequence[Jet]):
         self._count, self._rest, self._none = count, [0] * order, [None] * frames
 
     def first(self, count: int) -> Numbers:
-        """Return the first `count` constants as a view of the array."""
+        """Return the first `count` constants as `Numbers` that share the array."""
         found = copy(self)
         found._count = count
         return found

@@ -26,14 +26,14 @@ from .relation import Function, MovingFrame, Relation
 
 
 def with_offsets(constraint: Constraint, offsets: Sequence[float]) -> Constraint:
-    """Return a copy of a constraint with an offset for each row.
+    """Return a copy of a constraint in which an offset is subtracted from the residual of each row.
 
     Parameters
     ----------
     constraint : Constraint
     offsets : (rows,)
-        Offsets in the units of Phi. Those of coincidences, m, shift the origin of frame i in its body along the axes
-        returned by `coincidences`.
+        Offsets in the units of the residuals Phi. Those of coincidences, m, shift the origin of frame i in its body
+        along the directions returned by `coincidences`.
     """
     rest, shift = np.array(offsets, dtype=float), np.zeros(3)
     for rows, _, axes in coincidences(constraint):
@@ -50,7 +50,7 @@ def with_offsets(constraint: Constraint, offsets: Sequence[float]) -> Constraint
 
 
 def without_offsets(constraint: Constraint) -> Constraint:
-    """Return the original constraint of one made by `with_offsets`, or the constraint itself if it has no offsets."""
+    """Return the constraint from which `with_offsets` made this copy, or the constraint itself if it has no offsets."""
     exact: Constraint = vars(constraint).get("exact", constraint)
     return exact
 
@@ -58,8 +58,8 @@ def without_offsets(constraint: Constraint) -> Constraint:
 def coincidences(constraint: Constraint) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """Yield the rows that are components of the vector p_j - p_i between the joint points.
 
-    Each item describes a group of k rows: the slice of the rows, and two arrays (3, k) of the directions of the
-    components: in the inertial frame, and in body i as axes along which an offset shifts the origin of frame i.
+    Each item is a triple for k such rows: their slice; the directions (3, k) of the components in the inertial frame;
+    and the directions (3, k) in body axes along which offsets of these rows shift the origin of frame i.
     """
     for primitive, rows in _rows(constraint):
         if isinstance(primitive, Primitive) and primitive.kind == COINCIDENCE:
@@ -81,7 +81,10 @@ def may_be_offset(constraint: Constraint) -> np.ndarray:
 
 
 def as_amounts(constraint: Constraint, offsets: Sequence[float]) -> list[tuple[float, str]]:
-    """Convert offsets (rows,) from the units of Phi to pairs of a signed length or angle and its unit, "m" or "rad"."""
+    """Convert offsets of rows to signed lengths and angles, as pairs of a number and its unit, "m" or "rad".
+
+    `offsets` (rows,) are in the units of the residuals, such as m^2 for a squared distance.
+    """
     found: list[tuple[float, str]] = []
     for primitive in constraint.primitives:
         for k in range(len(primitive.labels)):
@@ -105,7 +108,10 @@ def _rows(constraint: Constraint) -> Iterator[tuple[Primitive | Relation, slice]
 
 
 def _primitive_with(primitive: Primitive | Relation, offsets: list[float]) -> Primitive | Relation:
-    """Return a copy of a primitive with another offset, or of a relation with the offsets appended to its constants."""
+    """Return a copy of a primitive or relation with `offsets` subtracted from its rows.
+
+    They are added to the constant of a primitive, or appended to the constants of a relation.
+    """
     if isinstance(primitive, Primitive):
         return replace(primitive, offset=primitive.offset + offsets[0])
     function = _shifted(primitive.function, len(primitive.numbers))
@@ -114,7 +120,10 @@ def _primitive_with(primitive: Primitive | Relation, offsets: list[float]) -> Pr
 
 @functools.lru_cache(256)
 def _shifted(function: Function, count: int) -> Function:
-    """Return a constraint function that subtracts offsets from its rows; they follow its `count` constants."""
+    """Return a constraint function that subtracts an offset from each row of `function`.
+
+    The offsets follow the `count` constants of `function` in its array of constants.
+    """
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: Any, motions: list[Jet]) -> list[Jet]:
         own: Numbers = numbers.first(count)

@@ -46,8 +46,8 @@ def off_curve(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list
     def foot(unknowns: Sequence[Jet], poses_only: bool) -> tuple[list[Jet], list[list[Jet]]]:
         """Return the residual of the nearest-point condition, and its derivative with respect to the curve parameter.
 
-        The residual vanishes where the vector from curve to point is perpendicular to the tangent. If `poses_only` is
-        true, the time derivatives of the motion of the point are ignored.
+        The residual vanishes where the vector from the curve to the point is perpendicular to the tangent. If
+        `poses_only` is true, the time derivatives of the position of the point are ignored.
         """
         c, tangent, second = along(piece, unknowns[0])
         d = (bare if poses_only else point) - c
@@ -131,7 +131,7 @@ class PointOnCurve(Constraint):
 def nontangential_direction(owner: str, curve: Spline) -> tuple[float, ...]:
     """Return a unit vector (3,) that is nowhere tangent to the curve; for a plane curve, the normal of its plane.
 
-    Among several candidates, the vector is the one closest to perpendicular to all tangents.
+    It is the one of several candidate directions that is closest to perpendicular to all tangents.
     """
     parameters = np.linspace(0, 1, 9)[:-1]
     s = (curve.breaks[:-1, None] + np.diff(curve.breaks)[:, None] * parameters).ravel()

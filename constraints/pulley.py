@@ -29,10 +29,12 @@ LEFT = "its rope has left a sheave, or a point has come within the radius of a d
 
 @functools.cache
 def slack(path: RopePath) -> Function:
-    """Return the constraint function of a rope: its length minus the weighted straight parts and minus the arcs.
+    """Return the constraint function of a rope of constant length.
 
-    Its constants are, in this order: the length, m; the period of the length under full turns of the drums at the ends,
-    m; a weight for each straight part; and the constants of the stops, see `RopePath.measured`.
+    The residual (m) is the length, minus the weighted lengths of the straight parts, minus the lengths of the arcs on
+    drums. The constants of the function are, in this order: the length, m; the amount (m) by which the residual changes
+    when drums at the ends rotate by full turns, modulo which it is taken; a weight for each straight part; and the
+    constants of the stops, see `RopePath.measured`.
     """
     last = len(path.path) - 1
 
@@ -179,10 +181,10 @@ class Pulley(Constraint):
         self._lay(owner, Lay(stops, spans, arcs, tuple(map(float, numbers)), placed), elasticity)
 
     def _lay(self, owner: str, lay: Lay, elasticity: Mapping[str, Any]) -> None:
-        """Set the constraint row of constant length.
+        """Define the constraint row for a rope of constant length.
 
         `lay` is the initial geometry, and `elasticity` holds the arguments length, stiffness, damping, friction and
-        pretension. The subclass for elastic ropes sets a force element instead.
+        pretension. The subclass for elastic ropes defines a force element instead.
         """
         for argument, value in elasticity.items():
             if value is not None and argument != "length":
@@ -211,7 +213,10 @@ class Pulley(Constraint):
 
 
 def _checked_weights(owner: str, weights: Any, stops: Sequence[RopeStop], closed: bool) -> np.ndarray:
-    """Return the checked numbers of falls between adjacent stops: (n,) for a closed rope of n stops, else (n - 1,)."""
+    """Return the checked numbers of falls of a rope over n stops: one for each pair of adjacent stops.
+
+    The array is (n,) for a closed rope and (n - 1,) for an open one.
+    """
     count = len(stops) - (0 if closed else 1)
     falls = np.ones(count) if weights is None else validate.array(owner, "weights", weights, (count,))
     if (falls <= 0).any():

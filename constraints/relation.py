@@ -149,7 +149,10 @@ class Relation:
         return self.source is not None
 
     def missing(self, order: int) -> tuple[str, str] | None:
-        """Return why derivatives of Phi up to `order` are missing, and a remedy; None if all of them exist."""
+        """Explain why derivatives of the residual Phi up to order `order` are not available.
+
+        The result is a pair of the reason and a remedy, or None if all derivatives up to this order exist.
+        """
         for motion in self.motions:
             if motion.known < order:
                 name = "f_" + "t" * order
@@ -161,13 +164,16 @@ class Relation:
         """Evaluate the rows and their gradients, and write them to `outputs` in the given layout.
 
         `inputs`, `t` and `outputs` hold floats, or traced values while machine code is generated. If `resting` is true,
-        the second and higher derivatives of positions and all derivatives of angular velocities are zero and not read,
-        so that the second derivative of Phi is -b.
+        accelerations and all higher derivatives are assumed to be zero and are not read; the second derivative of Phi
+        is then -b, where b is the right-hand side of the rows A x'' = b.
         """
         differentiate(self, layout, resting, t, inputs, outputs)
 
     def fill_dual(self, layout: RelationLayout, t: Any, inputs: Any, outputs: Any) -> None:
-        """Evaluate the rows on dual numbers, including the accelerations, and write them to `outputs`."""
+        """Evaluate the rows and their derivatives along eight directions on dual numbers, and write both to `outputs`.
+
+        The inputs include accelerations.
+        """
         differentiate(self, layout, False, t, inputs, outputs)
 
 
@@ -195,27 +201,27 @@ class RelationLayout:
 
     @property
     def frame_size(self) -> int:
-        """Number of inputs per frame."""
+        """Number of entries per frame in the input array."""
         return 12 + 3 * (self.order + 1) + 9 + 3 * self.order
 
     @property
     def first_frame(self) -> int:
-        """Index of the first input of the frames."""
+        """Index in the input array at which the data of the frames begin."""
         return self.numbers + self.motions * (self.order + 1)
 
     @property
     def inputs(self) -> int:
-        """Number of inputs."""
+        """Length of the input array."""
         return self.first_frame + self.frames * self.frame_size
 
     @property
     def first_gradient(self) -> int:
-        """Index of the first output that belongs to a gradient."""
+        """Index in the output array at which the gradients begin."""
         return self.rows * (self.order + 1)
 
     @property
     def outputs(self) -> int:
-        """Number of outputs."""
+        """Length of the output array."""
         return self.first_gradient + self.rows * self.frames * (self.gradient_order + 1) * LANES
 
 
@@ -304,15 +310,18 @@ def _moving_frame(layout: RelationLayout, f: int, velocities: bool, resting: boo
 
 
 def zeros(inputs: Any) -> Any:
-    """Return eight lanes of zeros: floats, or a vector of the machine code under construction."""
+    """Return a vector of eight zeros: floats, or a SIMD vector of the machine code that is being generated.
+
+    `inputs` determines which of the two is needed.
+    """
     return splat(inputs.zero) if isinstance(inputs, Scalar) else np.zeros(LANES)
 
 
 def turned(inputs: Any, x: Any, y: Any, z: Any) -> list[Any]:
-    """Return the gradients of the components of a vector (x, y, z) fixed in a body: three times eight lanes.
+    """Return the gradients of the components of a vector (x, y, z) that is fixed in a body.
 
     The gradients are with respect to rotations of the body: a rotation by dtheta about the inertial axes changes the
-    vector by dtheta x (x, y, z).
+    vector by dtheta x (x, y, z). Each of the three gradients is a vector of eight entries.
     """
     result = []
     for row in ((None, z, -y), (-z, None, x), (y, -x, None)):

@@ -58,18 +58,22 @@ def displacement(i: FrameMotion, j: FrameMotion) -> np.ndarray:
 
 
 def velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
-    """Return the velocity (..., 3), m/s, of origin j relative to frame i: the time derivative of `displacement`."""
+    """Return the velocity (..., 3), m/s, of the origin of frame j in frame i: the time derivative of `displacement`."""
     d = j.origin - i.origin
     return _resolve(i.axes, j.velocity - i.velocity - np.cross(i.spin, d))
 
 
 def relative_velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
-    """Return the inertial velocity (..., 3), m/s, of origin j minus that of origin i, in the axes of frame i."""
+    """Return the velocity (..., 3), m/s, of the origin of frame j minus that of frame i, in the axes of frame i.
+
+    Both velocities are relative to the inertial frame, so that the rotation of frame i is not subtracted as in
+    `velocity`.
+    """
     return _resolve(i.axes, j.velocity - i.velocity)
 
 
 def crossed(constraint: Constraint) -> bool:
-    """Whether the relative angles of a joint, or of a driver's joint, are those of a universal joint."""
+    """Whether the relative angles of a constraint are those of a universal joint, or of a driver of such a joint."""
     return bool(getattr(getattr(constraint, "joint", constraint), "cross", False))
 
 

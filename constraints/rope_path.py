@@ -1,7 +1,7 @@
-"""Course of a rope over points and drums of moving bodies: straight parts, and directions at drums.
+"""Geometry of a rope over points and drums of moving bodies: straight parts, and directions at drums.
 
-A stop is a point or drum over which the rope runs or at which it ends. Plane vectors at a drum are in the axes of the
-drum, see `drum`.
+A stop is a point or drum over which the rope runs or at which it ends. Vectors in the plane of a drum are in the axes
+of the drum, see `constraints.drum`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ OF_POINT, OF_DRUM = 3, 16
 
 @dataclass(frozen=True)
 class RopeCourse:
-    """Course of a rope with n stops and m straight parts.
+    """Present geometry of a rope with n stops and m straight parts.
 
     Attributes
     ----------
     straight : (m,) lengths of the straight parts, m
     spans : (m,) vectors (3,) from the beginning to the end of each straight part, inertial frame, m
-    into, out : for each stop the plane unit vectors along the rope before and after it; None for points
+    into, out : for each stop the unit vectors (2,) along the rope before and after it, in the plane of the drum; None
+    for points
     radius, near : for each stop the radius of the drum, m, and its initial wrapped angle, rad; zero for points
     """
 
@@ -61,7 +62,7 @@ class RopePath:
         return range(count) if self.closed else range(1, count - 1)
 
     def measured(self, frames: Sequence[Any], numbers: Iterable[Any]) -> RopeCourse:
-        """Return the course of the rope for moving frames; the results are jets if the frames consist of jets.
+        """Return the geometry of the rope for moving frames; the results are jets if the frames consist of jets.
 
         `numbers` hold, for each stop, its position (3), m, in its frame; for a drum also its axes (3, 3), the radii of
         the previous stop, the drum and the next stop, m, and the initial wrapped angle, rad.
@@ -82,9 +83,10 @@ class RopePath:
         return RopeCourse([np.sqrt(span @ span) for span in spans], spans, into, out, radius, near)
 
     def around(self, listed: Sequence[Any], k: int) -> tuple[Sequence[Any], int]:
-        """Return a list that contains the elements k - 1, k and k + 1 consecutively, and the index of element k in it.
+        """Return a list with the neighbors of element k next to it, and the index of element k in this list.
 
-        For an open rope the list is `listed`, which has one element per stop; for a closed rope indices wrap around.
+        For an open rope the list is `listed`, which has one element per stop. For a closed rope the elements k - 1, k
+        and k + 1 are selected, with indices that wrap around.
         """
         if not self.closed:
             return listed, k

@@ -47,9 +47,10 @@ class Component:
 
 
 def _translational_slip(i: Any, j: Any, direction: Vector, point: Vector) -> Component:
-    """Return the slip component (m/s) along a unit vector `direction` (3,) at a contact point.
+    """Return the slip component (m/s) along a unit vector, at a contact point of two bodies.
 
-    `point` (3,), m, is the position of the contact point. Both vectors are in the inertial frame.
+    `direction` (3,) is the unit vector, and `point` (3,), m, the position of the contact point, both in the inertial
+    frame.
     """
     from_i, from_j = point - i.position, point - j.position
     slip = j.velocity + np.cross(j.spin, from_j) - i.velocity - np.cross(i.spin, from_i)
@@ -157,8 +158,8 @@ class OfSurfaces:
     ----------
     kinds : kinds of the first and second surface, as in `quirk.constraints.gap_functions.PAIRS`
     turned : whether the first surface is fixed in body j instead of body i
-    side : selects tangents that are smooth functions of the normal, except where the normal is along -z (for side 1) or
-        z (for side -1) of the first frame
+    side : 1 or -1, the choice between two sets of tangents; they are smooth functions of the normal except where it is
+    along -z (for side 1) or z (for side -1) of the frame of the first surface
     """
 
     kinds: tuple[str, str]
@@ -173,9 +174,9 @@ class OfSurfaces:
         return self.kinds[0] != "plane"
 
     def side_of(self, height: float) -> int:
-        """Return the value of `side` that keeps the tangents smooth near a pose.
+        """Return the value of `side`, 1 or -1, for which the tangents are smooth near a pose.
 
-        `height`, m, is the z coordinate, in the first frame, of the origin of the second frame.
+        `height`, m, is the z coordinate of the origin of the second surface's frame in the frame of the first surface.
         """
         return 1 if (height <= 0 if self.kinds[0] == "bowl" else height >= 0) else -1
 
@@ -264,10 +265,10 @@ def _constant_frame(frame: Any) -> MovingFrame:
 
 
 def tangents(frame: Any, normal: Vector, side: int) -> tuple[Vector, Vector]:
-    """Return two tangents perpendicular to a unit normal (3,), all in the inertial frame.
+    """Return two unit tangents perpendicular to a unit normal (3,), all in the inertial frame.
 
-    The tangents depend only on the normal and on the frame. They are computed by the method of Frisvad, J.
-    Graphics Tools 16 (2012), and are smooth unless the normal is opposite to `side` times z of the frame.
+    The tangents depend only on the normal and on the frame. They are computed by the method of Frisvad, J. Graphics
+    Tools 16 (2012), and are smooth unless the normal is opposite to `side` times z of the frame.
     """
     x, y, z = frame.rotation.T @ normal
     room = 1.0 + z * side

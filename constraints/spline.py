@@ -83,7 +83,10 @@ class Spline:
         return given
 
     def derivatives(self, s: Any) -> np.ndarray:
-        """Return points, tangents and second derivatives at m parameters `s` (m,), as an array (3, m, dimension)."""
+        """Return points, and first and second derivatives with respect to the parameter, as an array (3, m, dimension).
+
+        `s` (m,) are the parameters, m.
+        """
         s = np.asarray(s, dtype=float)
         s = np.mod(s, self.breaks[-1]) if self.closed else s
         k = np.clip(np.searchsorted(self.breaks, s, side="right") - 1, 0, len(self.coefficients) - 1)
@@ -94,7 +97,7 @@ class Spline:
 
     @property
     def table(self) -> tuple[float, ...]:
-        """Coefficients of the curve as constants of a constraint function, in the layout of the module `nearest`."""
+        """Coefficients of the curve as constants of a constraint function, in the layout of `constraints.nearest`."""
         lengths = np.diff(self.breaks)
         # Control points of each piece, whose convex hull contains the piece.
         scaled = self.coefficients * lengths[:, None, None] ** np.arange(TERMS)
@@ -121,8 +124,8 @@ def _sphere(points: np.ndarray, margin: float) -> np.ndarray:
 def along(coefficients: Sequence[Any], u: Jet) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the point (m), tangent and second derivative of a polynomial piece at parameter u, as arrays of jets.
 
-    Derivatives are with respect to the parameter. `coefficients` holds TERMS entries in ascending powers for each
-    coordinate.
+    The derivatives are with respect to u. `coefficients` holds TERMS entries in ascending powers for each coordinate of
+    the curve.
     """
     rows = [coefficients[k : k + TERMS] for k in range(0, len(coefficients), TERMS)]
     parts = []

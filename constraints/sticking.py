@@ -60,19 +60,20 @@ class Sticking(Constraint):
 
 @dataclass(frozen=True)
 class HeldOrientation:
-    """Constraint function that holds the relative orientation of a ball joint.
+    """Constraint function that holds the relative orientation of the bodies of a ball joint.
 
     Attributes
     ----------
-    which : indices of the axes of frame i about which it is held
+    which : indices of the axes of frame i about which rotation is prevented
     """
 
     which: tuple[int, ...]
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the residuals, m: an arm times the small rotation from the held orientation about axes of frame i.
+        """Return the residuals, m: an arm times the small rotation (rad) of the joint from its held orientation.
 
-        `numbers` are the arm, m, and the held rotation matrix from frame j to frame i, by rows.
+        The rotation is about selected axes of frame i. `numbers` are the arm, m, and the held rotation matrix from
+        frame j to frame i, by rows.
         """
         i, j = frames
         arm, *held = numbers
@@ -98,10 +99,10 @@ class HeldCoordinate:
     of_cross: bool
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the residual, m: an arm times the difference of the coordinate from its held value.
+        """Return the residual, m: an arm times the difference of the joint coordinate from its held value.
 
-        `numbers` are the arm and the held value. An angle is taken modulo full turns; the arm, m, converts it to a
-        length.
+        `numbers` are the arm and the held value, rad or m. The difference of angles is taken modulo full turns, and the
+        arm, m, converts it to a length; for displacements the arm is 1.
         """
         i, j = frames
         arm, value = numbers

@@ -107,7 +107,7 @@ def disk(radius: float, center: ArrayLike = (0, 0, 0), normal: ArrayLike = (0, 0
 @remembered
 @with_earlier_arguments(centre="center")
 def bowl(radius: float, center: ArrayLike = (0, 0, 0)) -> Surface:
-    """Return the inside of a sphere of given radius, m, and center (3,), m.
+    """Return the inside of a sphere of radius `radius`, m, and center (3,), m, in body coordinates.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def rim(radius: float, center: ArrayLike = (0, 0, 0), axis: ArrayLike = (0, 0, 1
 
 
 def _round(kind: str, radius: float, center: Any, argument: str, axis: Any) -> Surface:
-    """Return a surface of kind `kind` with a circular edge, from radius, m, center (3,), m, and axis (3,).
+    """Return a surface of kind `kind` that is bounded by a circle, from its radius, m, center (3,), m, and axis (3,).
 
     `argument` names the axis in errors.
     """

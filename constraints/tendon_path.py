@@ -23,14 +23,14 @@ Point = tuple[Body | Ground, np.ndarray]
 
 @dataclass(frozen=True)
 class SpanEnds:
-    """Pairs of bodies between which the spans of a path run, as indices in a list of moving frames."""
+    """Indices of the two bodies at the ends of each span of a tendon path, in a list of moving frames."""
 
     pairs: tuple[tuple[int, int], ...]
 
     def length(self, frames: Sequence[Any], numbers: Sequence[Any]) -> Any:
         """Return the weighted length of the path, m, for moving body frames; a jet if the frames consist of jets.
 
-        `numbers` are those of `TendonPath`.
+        `numbers` are the constants of the path, the attribute `TendonPath.numbers`.
         """
         total = numbers[0]
         for k, (one, two) in enumerate(self.pairs):
@@ -45,9 +45,9 @@ class TendonPath(NamedTuple):
 
     Attributes
     ----------
-    bodies : the bodies between which spans change their lengths, each once
+    bodies : bodies at the ends of spans of variable length, each once
     spans : pairs of points between which the tendon runs, each a body and a point (3,) in body coordinates, m
-    ends : bodies of the spans of variable length
+    ends : for each span of variable length, the indices of the bodies at its ends
     numbers : weighted length of the spans within one body, m, which is constant; then the `OF_SPAN` numbers of each
         span of variable length
     initial_length : weighted length at the initial poses, m

@@ -19,14 +19,14 @@ from .unilateral import Unilateral
 
 @dataclass(frozen=True)
 class LengthGap:
-    """Gap function of a limit of a path length."""
+    """Gap function of a `TendonStop`: the distance of the length of a path from its lower or upper limit."""
 
     spans: SpanEnds
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return a list with the distance of the length from its limit, m, positive within the limit.
+        """Return a list with the distance of the length of the path from its limit, m, positive within the limit.
 
-        `numbers` are 1 for a lower or -1 for an upper limit, the limit, m, and the numbers of the path. `frames` are
+        `numbers` are 1 for a lower or -1 for an upper limit, the limit, m, and the constants of the path. `frames` are
         those of the bodies.
         """
         sign, limit, *others = numbers

@@ -42,7 +42,7 @@ ACCEPTED = 1e-8
 
 @shared
 def mapped(place: Map, x: float, y: float) -> tuple[float, float]:
-    """Transform the point (x, y) from the plane of curve j to the plane of curve i.
+    """Transform the point (x, y) from the plane coordinates of curve j to those of curve i.
 
     `place` is the pose of curve j relative to curve i.
     """
@@ -53,8 +53,9 @@ def mapped(place: Map, x: float, y: float) -> tuple[float, float]:
 def between_circles(table: np.ndarray, i: int, j: int, place: Map) -> tuple[float, float]:
     """Return the smallest and the largest distance (m) between points of two circles.
 
-    The smallest distance is negative if the circles overlap. Radius and center of the circles are the three elements
-    that begin at elements i and j of the table. `place` maps the second circle to the plane of the first.
+    The smallest distance is negative if the circles overlap. The radius and the center of each circle are three
+    elements of the table, from element i for the first and element j for the second circle. `place` maps the second
+    circle to the plane coordinates of the first.
     """
     x, y = mapped(place, table[j + 1], table[j + 2])
     apart = math.sqrt((x - table[i + 1]) ** 2 + (y - table[i + 2]) ** 2)
@@ -64,9 +65,9 @@ def between_circles(table: np.ndarray, i: int, j: int, place: Map) -> tuple[floa
 
 @shared
 def place_on(table: np.ndarray, o: int, u: float) -> tuple[float, float, float, float, float, float]:
-    """Return x, y and their first two derivatives at parameter u of the piece at element o of the table.
+    """Return the point of a spline piece at parameter u, and its first two derivatives with respect to u.
 
-    The order is x, y, dx/du, dy/du, d2x/du2, d2y/du2.
+    The piece begins at element o of the table. The order is x, y, dx/du, dy/du, d2x/du2, d2y/du2.
     """
     a = o + CENTRE + PLANE
     x, dx, ddx = power_sums(table, a, u)
@@ -96,10 +97,10 @@ def nearest_samples(table: np.ndarray, o: int, p: int, place: Map) -> tuple[floa
 
 @shared
 def group_of(table: np.ndarray, curve: int, g: int) -> tuple[int, int, int]:
-    """Return the index of the enclosing circle of a group of spline pieces, and the range of these pieces.
+    """Return the index of the enclosing circle of a group of adjacent spline pieces, and the range of these pieces.
 
-    The range consists of the number of the first piece and that of the piece after the last one; g is the group's
-    number.
+    g is the number of the group. The range consists of the number of the first piece, and that of the last piece plus
+    one.
     """
     count = int(table[curve])
     size = group_size(count)
@@ -108,7 +109,7 @@ def group_of(table: np.ndarray, curve: int, g: int) -> tuple[int, int, int]:
 
 @shared
 def nearest_groups(table: np.ndarray, i: int, j: int, groups: tuple[int, int], place: Map) -> tuple[int, int]:
-    """Return the numbers of the two groups of pieces, of curves i and j, whose enclosing circles are closest.
+    """Return the numbers of the two groups of adjacent pieces, of curves i and j, whose enclosing circles are closest.
 
     `groups` are the numbers of groups of both curves; `place` is the pose of curve j relative to curve i.
     """
@@ -123,7 +124,10 @@ def nearest_groups(table: np.ndarray, i: int, j: int, groups: tuple[int, int], p
 
 @shared
 def nearest_pair(table: np.ndarray, i: int, j: int, place: Map) -> tuple[int, float, int, float]:
-    """Return a piece and a parameter on each of two curves, near their closest points."""
+    """Return a piece and a parameter on each of two curves, i then j, for two points near their closest points.
+
+    The points are the closest of all sample points of the pieces. `place` is the pose of curve j relative to curve i.
+    """
     groups = group_count(int(table[i])), group_count(int(table[j]))
     g, h = nearest_groups(table, i, j, groups, place)
     best, k, u, l, v = math.inf, 0, 0.0, 0, 0.0
@@ -150,9 +154,10 @@ def nearest_pair(table: np.ndarray, i: int, j: int, place: Map) -> tuple[int, fl
 
 @shared
 def within(table: np.ndarray, curve: int, k: int, u: float) -> tuple[int, float]:
-    """Return the piece and the parameter of a curve point whose parameter u, relative to piece k, may lie beyond it.
+    """Return the piece that contains a point of a curve, and its parameter relative to this piece.
 
-    At the ends of an open curve the parameter is limited to the margin.
+    The parameter `u` is relative to piece k, but may lie outside of this piece. At the ends of an open curve it is
+    limited to the margin.
     """
     count, open_ends = int(table[curve]), table[curve + 1] > 0.0
     for _ in range(count):
@@ -169,10 +174,10 @@ def within(table: np.ndarray, curve: int, k: int, u: float) -> tuple[int, float]
 
 @shared
 def newton_step(table: np.ndarray, o: int, u: float, p: int, v: float, place: Map) -> tuple[float, float]:
-    """Return the increments of the parameters u and v of two contact points in a Newton step.
+    """Return the increments of the parameters u and v in a Newton step towards a common normal of two curves.
 
-    At the solution the tangents are parallel, and the vector between the points has no component along them (common
-    normal). The pieces are at elements o and p of the table; `place` is the pose of curve j relative to curve i.
+    At the common normal the tangents are parallel, and the vector between the points is perpendicular to them. The
+    pieces begin at elements o and p of the table; `place` is the pose of curve j relative to curve i.
     """
     x, y, dx, dy, ddx, ddy = place_on(table, o, u)
     x_j, y_j, dx_j, dy_j, ddx_j, ddy_j = place_on(table, p, v)
@@ -193,7 +198,7 @@ def touching_pieces(
 ) -> tuple[float, ...]:
     """Return the parameters of a common normal on two curves, and the coefficients of both pieces.
 
-    Among several common normals, the one next to the closest points of the curves is used. The parameters are NaN if
+    Of several common normals, the one nearest to the closest points of the curves is used. The parameters are NaN if
     there is no common normal, or if it is at an end of an open curve. Curve i begins at element i of the table,
     followed by curve j; the last six arguments are the pose of curve j relative to curve i, see `Map`.
     """

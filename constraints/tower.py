@@ -1,8 +1,8 @@
 """Time derivatives of vectors fixed in bodies, and of their products.
 
 A derivative array of order K, called tower in the code, is an array (K + 1, 3) of a vector and its first K time
-derivatives in the inertial frame. The derivative array of the angular velocity omega of a body is (K, 3). The
-derivatives of a vector a fixed in the body follow from a_dot = omega x a by Leibniz' rule,
+derivatives in the inertial frame. For the angular velocity omega of a body the derivative array is (K, 3), one order
+less. The derivatives of a vector a fixed in the body follow from a_dot = omega x a by Leibniz' rule,
 
  a^(k+1) = sum_m C(k, m) omega^(m) x a^(k-m),
 

@@ -59,14 +59,14 @@ class Unilateral(Constraint):
 
     @cached_property
     def closed(self) -> tuple[Self, ...]:
-        """Equality constraints that are active while the gaps are closed, one for each of `resting_gaps`."""
+        """Constraints that act while the gaps are closed: one equality constraint for each of `resting_gaps`."""
         return tuple(self._with(gap) for gap in self.resting_gaps)
 
     @cached_property
     def resting_gaps(self) -> tuple[Relation, ...]:
         """Gap functions for the closed constraint: one for each gap, or for each part of a bounded surface.
 
-        For a bounded surface, each of them refers to a single part and is smooth.
+        For a bounded surface, each function refers to a single part (face, edge, corner or rim) and is smooth.
         """
         return self.gaps
 
@@ -77,7 +77,7 @@ class Unilateral(Constraint):
     def borders(self, part: int) -> tuple[Relation, ...]:
         """Return functions for the distances (m) from the borders of part `part` of a bounded surface.
 
-        For all other surfaces the result is empty.
+        The result is empty for all other surfaces.
         """
         return ()
 
@@ -195,8 +195,8 @@ class OneSided(OfBodies, Unilateral):
     ----------
     name : str
     bodies : Body or list of bodies
-        GROUND may be included. The constraint load in results is that on the second body in the list, or on the only
-        body, at its center of mass.
+        GROUND may be included. The constraint load in results is that on the second body of the list (on the first, if
+        there is only one), at its center of mass.
     gap : function, or the string of an `Expression`
         ``gap(t, a, b, ...)`` with a moving frame for each body, as for `Implicit`; it returns a scalar that
         is positive if the constraint is open and zero if it is closed.
@@ -266,7 +266,7 @@ class OneSided(OfBodies, Unilateral):
 
 
 def _joined(first: Callable[..., Any], second: Any) -> Callable[..., Any]:
-    """Return a function that returns the results of both functions as a pair.
+    """Return a function that calls `first` and `second` with the same arguments, and returns both results as a pair.
 
     Its closure contains both functions, so that an analysis of user functions finds them.
     """

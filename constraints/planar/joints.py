@@ -30,9 +30,10 @@ def coincidence(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: 
 
 
 def parallel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the sine of the angle between two vectors times the product of their lengths, which is a constant.
+    """Return the z component of the cross product of two vectors, one fixed in each body.
 
-    Each vector is along the x axis of its frame.
+    It is the sine of the angle between them times the product of their lengths, which is a constant. Each vector is
+    along the x axis of its frame.
     """
     i, j = frames
     return [i.rotation[:, Y] @ j.rotation[:, X] * numbers[0]]

@@ -75,7 +75,7 @@ def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.n
 
 
 def missing(model: Model, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the violations of m constraint rows, m or rad, and their rates, both (..., m), from their residuals.
+    """Return the violations of m constraint rows, m or rad, and the rates of the violations, both (..., m).
 
     `residuals` (..., m, 2) are the residuals Phi and their rates. Residuals that are sines of angles or squares of
     lengths are converted to angles and lengths.
@@ -130,10 +130,10 @@ def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.
 def _check_violation(
     system: System, state: State, t: float, quantity: str, miss: np.ndarray, size: np.ndarray, derivative: int
 ) -> None:
-    """Raise an InconsistentStateError if violations `miss` (m,) at time t, s, exceed the tolerance.
+    """Raise an InconsistentStateError if the violations `miss` (m,) of constraint rows exceed their tolerances.
 
     The tolerance of each row is a fraction of its typical value in `size` (m,). `derivative` is 0 for violations of
-    poses and 1 for violations of velocities; `quantity` describes them in the message.
+    poses and 1 for violations of velocities; `quantity` describes them in the message. t is the time, s.
     """
     excess = miss - max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack) * size
     worst = int(np.argmax(excess))
@@ -205,7 +205,7 @@ def _construction_poses(constraint: Any, system: System, state: State) -> str:
 
 
 def of_member(error: InconsistentStateError, number: int) -> InconsistentStateError:
-    """Return a copy of an error with a remedy for member `number` of a batch in place of one for a single system."""
+    """Return a copy of an error for member `number` of a batch; the remedy in its message is for a batch of systems."""
     if not error.violation:
         return error
     return InconsistentStateError(f"{error.violation}, {CURE_OF_MEMBER.format(number)}")
@@ -285,8 +285,8 @@ def _check_assembled(system: System, state: State, t: float) -> None:
 def _tolerance_hint(system: System, miss: float) -> str:
     """Return a sentence for an error message that suggests a closure tolerance, or an empty string.
 
-    It is suggested if the violation `miss`, relative to the characteristic length of the system, may result from
-    rounded coordinates.
+    A tolerance is suggested if the violation `miss`, relative to the characteristic length of the system, is so small
+    that it may result from rounded coordinates.
     """
     if not miss <= ROUNDED:
         return ""

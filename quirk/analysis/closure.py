@@ -89,7 +89,7 @@ class Closure:
         return cls(validate.positive("closure", "tolerance", tolerance), checked, tuple(errors))
 
     def among(self, constraints: Iterable[Constraint]) -> Closure:
-        """Return the closure errors restricted to constraints with the names of `constraints`."""
+        """Return a `Closure` that contains only the offsets and errors of the given constraints."""
         listed = list(constraints)
         names = {constraint.name for constraint in listed}
         return Closure.of(listed, self.tolerance, {name: x for name, x in self.offsets.items() if name in names})
@@ -118,7 +118,7 @@ def _offset_sizes(constraint: Constraint, offsets: np.ndarray) -> list[Absorbed]
 
 
 def absorbed(system: System, state: State, t: float) -> Closure:
-    """Return the closure errors of a system at an assembled state.
+    """Return the closure errors that must be subtracted from the constraint rows at an assembled state.
 
     With the corresponding offsets the state satisfies all constraint rows.
 

@@ -33,7 +33,10 @@ def assembled(
     coordinates: Mapping[str, Any] | None = None,
     rates: Mapping[str, Any] | None = None,
 ) -> State:
-    """Return the nearest state with prescribed joint coordinates and rates; see `System.assemble`."""
+    """Return the nearest state that satisfies the constraints and has prescribed joint coordinates and rates.
+
+    See `System.assemble`.
+    """
     if coordinates is None and rates is None:
         return replace(assemble(system, start, t), angles=start.angles)
     coordinates, rates = coordinates or {}, rates or {}

@@ -32,8 +32,8 @@ OWNER = "System.joint_space"
 class JointSpace:
     """Equation of motion of n bodies in f joint coordinates q at one state; closed loops are allowed.
 
-    ``mass_matrix @ qdd + bias + gravity == applied + effort``. The efforts are the generalized forces along the
-    coordinates: torques about joint axes, N m, and forces along them, N.
+    ``mass_matrix @ qdd + bias + gravity == applied + effort``, where qdd are the second time derivatives of q. The
+    efforts are the generalized forces along the coordinates: torques about joint axes, N m, and forces along them, N.
 
     Attributes
     ----------
@@ -136,9 +136,10 @@ def _drives(coordinates: Any, system: System) -> list[Drive]:
 
 
 def _check_independent(system: System, driven_system: System, drives: Sequence[Drive], state: State, t: float) -> int:
-    """Return the rank of all rows; raise an InputError if the coordinates are dependent or incomplete.
+    """Return the rank of all constraint rows with the drivers; raise an InputError if the coordinates are invalid.
 
-    `driven_system` is the system with the drivers `drives`, one for each coordinate.
+    Coordinates are invalid if they are dependent or do not determine the motion. `driven_system` is the system with the
+    drivers `drives`, one for each coordinate.
     """
     size, f = 6 * len(system.bodies), len(drives)
     before, after = (one.plant.solver().verdict(state, t) for one in (system, driven_system))

@@ -128,7 +128,10 @@ class Mobility:
 
 
 def nearly_dependent_text(rows: dict[str, float]) -> str:
-    """Return a line that lists nearly dependent rows; `rows` contains the distance of each, by label."""
+    """Return a line of text that lists nearly dependent rows; `rows` contains the distance of each row, by label.
+
+    The distance is that of the row from the span of the other rows, relative to its length.
+    """
     listed = ", ".join(f"{label} ({distance:.1e})" for label, distance in list(rows.items())[:MOST_NAMED])
     more = f" and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
     return f"nearly redundant rows (distance from others): {listed}{more}"
@@ -183,7 +186,7 @@ def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
 
 
 def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the singular value decomposition U, s, V^T of the rows D A, and the scale factors D (m,).
+    """Return the singular value decomposition U, s, V^T of the matrix D A, and the scale factors D (m,).
 
     D scales each row of A (m, k) to unit length. All singular vectors are included.
     """
@@ -195,7 +198,7 @@ def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
 
 
 def _orthonormal(metric: Metric, motions: np.ndarray) -> np.ndarray:
-    """Return a basis of the span of f motions (f, n, 6) that is orthonormal in a metric."""
+    """Return a basis (f, n, 6) of the span of f motions of n bodies that is orthonormal in a metric."""
     if not len(motions):
         return motions
     coordinates = np.array([metric.coordinates(motion[:, :3], motion[:, 3:]) for motion in motions])
@@ -214,11 +217,11 @@ def _motions(metric: Metric, vectors: np.ndarray) -> np.ndarray:
 def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, null_multipliers: np.ndarray) -> int:
     """Return the number of null motions (f, n, 6) that are blocked by the constraints at second order.
 
-    `solver` evaluates the constraints at a state and time t, s. `null_multipliers` (k, m) are the null multipliers,
-    which exert no load. A velocity z extends to a finite motion only if A a = b(z) has a solution, that is, if lambda .
-    b(z) = 0 for all null multipliers lambda (Connelly and Whiteley, SIAM J. Discrete Math. 9 (1996)). Each condition is
-    a quadratic form in z. If a form has no negative eigenvalue, z must be orthogonal to the eigenvectors with positive
-    eigenvalues.
+    `solver` evaluates the constraints at a state and time t, s. `null_multipliers` (k, m) are multipliers that exert no
+    load. A velocity z extends to a finite motion only if there is an acceleration a with A a = b(z), where A and b are
+    the constraint rows, that is, if lambda . b(z) = 0 for all null multipliers lambda (Connelly and Whiteley, SIAM J.
+    Discrete Math. 9 (1996)). Each condition is a quadratic form in z. If a form has no negative eigenvalue, z must be
+    orthogonal to the eigenvectors with positive eigenvalues.
     """
     f, model = len(motions), solver.model
     moving = any(placed.relation.motions or placed.relation.of_velocities for placed in model.relations)

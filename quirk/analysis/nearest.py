@@ -1,8 +1,9 @@
 """Nearest state that satisfies the constraints, by sparse Gauss-Newton steps.
 
-In the mass metric, each step delta is the vector closest to -g / h that satisfies A delta = -Phi: g is the gradient of
-half the squared distance to the start, and h estimates its curvature along the constraints from the last two steps
-(Barzilai and Borwein, IMA J. Numer. Anal. 8 (1988)).
+In the mass metric, each step delta is the vector closest to -g / h that satisfies A delta = -Phi: Phi are the residuals
+of the constraints and A their rows, g is the gradient of half the squared distance to the start, and h estimates the
+curvature of this half squared distance along the constraints from the last two steps (Barzilai and Borwein, IMA J.
+Numer. Anal. 8 (1988)).
 
 At a relative violation p of the constraints, dependent rows have distances of about p from the span of the others.
 Therefore rows with distances below p are omitted from a step. Normally the omitted rows are satisfied when the other
@@ -57,7 +58,7 @@ ALONG, SHORTEST_PULL, LONGEST_PULL, SHORTER = 0.3, 0.05, 3.0, 0.9
 def nearest(system: System, start: State, t: float) -> State:
     """Return the state nearest to `start` that satisfies the constraints at time t (s); velocities are unchanged.
 
-    If the search fails, its best state is returned.
+    If the search fails, the best state that was found is returned.
 
     Raises
     ------
@@ -75,9 +76,9 @@ def nearest(system: System, start: State, t: float) -> State:
 
 
 def on_independent_rows(system: System, state: State, t: float) -> State:
-    """Return the state after projection onto the independent constraint rows, up to round-off.
+    """Return the state projected onto the independent constraint rows, so that it satisfies them up to round-off.
 
-    If the projection fails, the state is unchanged.
+    If the projection fails, the state is returned unchanged.
     """
     solver = system.plant.solver()
     y = solver.slots.state_to_lanes(system.model.carried.flat(state))
@@ -156,8 +157,9 @@ class _Search:
         return max(float(np.abs(change[:, 3:]).max()), float(np.abs(change[:, :3]).max()) / self.model.length)
 
     def _negative_gradient(self, state: State) -> np.ndarray:
-        """Return minus the gradient (n, 6) of the squared distance (m |dr|^2 + theta.J theta) / 2 from the start.
+        """Return minus the gradient (n, 6) of half the squared distance from the start, (m |dr|^2 + theta.J theta) / 2.
 
+        dr and theta are the displacement and rotation vector of a body from the start, m and J its mass and inertia.
         The gradient is with respect to translations and rotations in the inertial frame. The moment is D^T J theta in
         body axes, where D(theta) maps a small rotation of the body to the variation of the rotation vector theta.
         """
@@ -176,17 +178,17 @@ class _Search:
 
 
 def _inverse_curvature(step: np.ndarray, change: np.ndarray) -> float:
-    """Return 1 / h, the inverse curvature of half the squared distance from the start along a step.
+    """Return the inverse of the curvature of half the squared distance from the start along a step.
 
     It follows from `step` and the `change` of the gradient, both (6 n,) in coordinates of the mass metric. The result
-    is 1 if h is not positive.
+    is 1 if the curvature is not positive.
     """
     along = step @ change
     return float(np.clip((step @ step) / along, SHORTEST_PULL, LONGEST_PULL)) if along > 0 else 1.0
 
 
 def righted(system: System, start: State) -> State:
-    """Return the state with bodies rotated so that the aligned axes of no joint point in opposite directions.
+    """Return the state with bodies rotated so that no joint has axes that should be aligned in opposite directions.
 
     Parallel and antiparallel axes both satisfy the constraint rows; for deviations above 90 degrees the search would
     converge to antiparallel axes.
@@ -213,9 +215,9 @@ def righted(system: System, start: State) -> State:
 
 
 def reversed_joint(system: System, state: State) -> tuple[Constraint, float] | None:
-    """Return the joint with the largest misalignment of its frames, and the angle (rad).
+    """Return the joint whose frames are misaligned most, and the angle between them (rad).
 
-    Returns None if the largest angle is below 90 degrees.
+    The result is None if this angle is below 90 degrees.
     """
     aligned = [(joint, ij, c) for joint, ij in system.model.joint_bodies for c in joint.aligned_axes]
     if not aligned:

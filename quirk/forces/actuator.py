@@ -168,7 +168,7 @@ class Controller(OfJoint):
 
 
 def limited(effort: Any, limits: Any) -> Any:
-    """Return an effort clipped to `limits`, its smallest and largest value; unchanged if `limits` is None."""
+    """Return `effort` clipped to the interval `limits` = (smallest, largest effort); unclipped if `limits` is None."""
     return effort if limits is None else clip(effort, limits[0], limits[1])
 
 

@@ -119,7 +119,10 @@ class AttitudeControl(ForceElement):
         vars(self).update(_numbers(str(self), self.body.name, self.joints, bodies, constraints))
 
     def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
-        """Return the element for a system of these bodies and constraints, with the inertia of all welded bodies."""
+        """Return a copy of the element for a system of these bodies and constraints.
+
+        The copy contains the total inertia of the controlled body and all bodies welded to it.
+        """
         by_name = {body.name: body for body in bodies}
         known = {one.name for one in constraints if one.active}
         for joint in self.joints:
@@ -185,12 +188,15 @@ class AttitudeControl(ForceElement):
 
 
 def _with_acceleration(angle: Jet, speed: Jet) -> Jet:
-    """Return the jet `angle` extended by one time derivative, which is taken from the jet `speed` of its rate."""
+    """Return the jet `angle` with one more time derivative, which is taken from `speed`, the jet of its rate."""
     return Jet([angle.value, *(c * (1.0 / (k + 1)) for k, c in enumerate(speed.taylor))], angle.bare.gradient)
 
 
 def _spin_of(R: np.ndarray) -> np.ndarray:
-    """Return the angular velocity (3,), rad/s, in body axes, from a rotation matrix (3, 3) of jets."""
+    """Return the angular velocity (3,), rad/s, in body axes, of a rotating frame.
+
+    `R` (3, 3) is the rotation matrix, body to inertial, of jets with time derivatives.
+    """
     rate = R.T @ np.array([[x.rate if isinstance(x, Jet) else 0.0 for x in row] for row in R], dtype=object)
     return np.array([rate[2, 1], rate[0, 2], rate[1, 0]], dtype=object)
 

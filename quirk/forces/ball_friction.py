@@ -19,8 +19,8 @@ from .stick_slip import StickSlip
 class BallFriction(JointFriction):
     """The `JointFriction` of a `Spherical` joint: a torque opposite to the relative angular velocity of its bodies.
 
-    The magnitude of the torque is that of `JointFriction` for the magnitude of the angular velocity. The components of
-    slip are about the axes of frame i.
+    The magnitude of the torque is that of `JointFriction` for the magnitude of the angular velocity. The slip, which is
+    the relative angular velocity times a constant arm, has components along the axes of frame i.
     """
 
     # The law is a load, which has no direction fixed in a body along which it acts.
@@ -60,7 +60,10 @@ class BallFriction(JointFriction):
         return (0, -on_j), (0, on_j)
 
     def shown(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the angular velocity along the stored direction, and its components in frame i, rad/s."""
+        """Return components of the relative angular velocity, rad/s: along `heading`, then along the axes of frame i.
+
+        `heading` is the direction of the angular velocity when the present sliding phase began.
+        """
         rate = self._rate(i, j)
         return [self._ahead(rate), *rate]
 
@@ -79,24 +82,25 @@ class BallFriction(JointFriction):
         part: int = 0,
         shares: tuple[tuple[str, int, float], ...] | None = None,
     ) -> JointFriction:
-        """Return a copy of the friction in the sliding state, with an initial direction of slip (3,), in frame i.
+        """Return a copy of the friction in the sliding state.
 
-        At slip speeds below `floor`, m/s, the friction keeps the direction `direction`. The other arguments, which
-        apply to contacts, are not used.
+        `direction` (3,) is the unit vector of the initial slip in frame i. At slip speeds below `floor`, m/s, the
+        friction torque is opposite to `direction`. The other arguments, which apply to contacts, are not used.
         """
         return _sliding(self, direction, floor)
 
     def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: Any = None) -> Sticking:
-        """Return the sticking constraint, which holds the relative orientation `value` (9,).
+        """Return the constraint that holds the bodies while the friction sticks.
 
-        `value` is the rotation matrix from frame j to frame i, by rows. If it is None, the constraint holds the
-        relative angular velocity at zero. `which`, `side` and `part` are as for `StickSlip.sticking`.
+        It holds the rotation matrix from frame j to frame i at `value` (9,), by rows. If `value` is None, it holds the
+        relative angular velocity at zero. `which` are the indices of the slip components that are held; `side` and
+        `part` are not used by ball joints.
         """
         return StickSlip.sticking(self, which, side, part) if value is None else _sticking(self, which, tuple(value))
 
     @property
     def direction_of_slip(self) -> tuple[float, ...]:
-        """Direction of slip stored in the element, or () if it does not slide in a run."""
+        """Direction (3,) of the slip when sliding began, in frame i; () if no run has set it."""
         return tuple(self.heading.tolist()) if self.heading.any() else ()
 
 

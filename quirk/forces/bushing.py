@@ -93,7 +93,7 @@ class Bushing(ForceElement):
         super().__init__(name, (body_i, i), (body_j, j))
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the displacement in the axes of frame i, m, and the rotation vector, rad.
+        """Return the displacement (3,) of frame j in the axes of frame i, m, and its rotation vector (3,), rad.
 
         The rotation vector is omitted if rotations have no load.
         """
@@ -106,10 +106,10 @@ class Bushing(ForceElement):
         return x @ (0.5 * (self.stiffness[:n, :n] @ x) - self.preload[:n])
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the nonconservative loads along the coordinates on body j, N and N m.
+        """Return the nonconservative loads on body j along the coordinates, N and N m.
 
-        These loads are due to damping and to the antisymmetric part of K. `x` and `rate` are the coordinates and their
-        rates.
+        These loads are due to damping and to the antisymmetric part of the stiffness matrix K. `x` and `rate` are the
+        coordinates, m and rad, and their rates.
         """
         n = len(x)
         loads = -(self.damping[:n, :n] @ np.array(rate)) if self.damps else [0] * n
@@ -119,7 +119,7 @@ class Bushing(ForceElement):
 
     @property
     def conservative(self) -> bool:
-        """Whether the loads conserve energy, as K is symmetric and there is no damping."""
+        """Whether the loads conserve energy: the stiffness matrix is symmetric and there is no damping."""
         return not (self.circulates or self.damps)
 
 

@@ -79,7 +79,8 @@ class WrittenCall:
     def _call_function(self, t: Jet, numbers: Sequence[Jet]) -> Any:
         """Generate a call of the function by its address, and return the results as traced values.
 
-        `numbers` are the arguments. If a numba function fails, the generated code calls it again in Python.
+        `numbers` are the arguments. If the function was compiled by numba and fails, the generated code calls it again
+        in Python to raise its error.
         """
         build = self.inputs.builder
         self._store_arguments(numbers)
@@ -159,8 +160,8 @@ class NumberCall:
 class DualCall:
     """A user function in a force law, evaluated with dual numbers for derivatives along several directions.
 
-    A function that accepts only floats is differentiated numerically. Machine code cannot do this and is not generated
-    then.
+    A function that accepts only floats is differentiated numerically. As numerical differentiation is not possible in
+    machine code, no machine code is generated for such a law.
     """
 
     takes_jets = True

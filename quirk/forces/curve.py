@@ -1,7 +1,7 @@
 """Functions given by a table: a spline through the points, extended linearly.
 
-A curve consists of p polynomials. The k-th one, a polynomial in x - starts[k], applies from the abscissa `starts[k]`
-on; the first one also applies below its abscissa.
+A curve consists of p polynomials in ascending order of x. Polynomial k is written in powers of x - starts[k] and
+applies from x = starts[k] to starts[k + 1]; the first one also applies below starts[0], the last one to infinity.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ def curve(owner: str, argument: str, table: Any) -> tuple[np.ndarray, np.ndarray
 
 
 def integral(starts: np.ndarray, pieces: np.ndarray, zero: float) -> np.ndarray:
-    """Return the coefficients (p, 7) of the integral of a curve; the integral vanishes at x = `zero`.
+    """Return the coefficients (p, 7) of the integral of a curve of p polynomials; the integral is zero at x = `zero`.
 
-    `pieces` (p, 6) are the coefficients of the curve in ascending powers; polynomial k begins at x = starts[k].
+    `pieces` (p, 6) are the coefficients of the curve in ascending powers of x - starts[k]; polynomial k begins at x =
+    starts[k].
     """
     integrated = np.zeros((len(pieces), COEFFICIENTS + 1))
     integrated[:, 1:] = pieces / np.arange(1, COEFFICIENTS + 1)
@@ -53,9 +54,10 @@ def integral(starts: np.ndarray, pieces: np.ndarray, zero: float) -> np.ndarray:
 
 
 def on_curve(x: Any, starts: Any, pieces: Any) -> Any:
-    """Return the value of a curve at x, a float or a jet.
+    """Return the value of a piecewise polynomial curve at x, a float or a jet.
 
-    `pieces` (p, c) are its coefficients in ascending powers of x - starts[k]; polynomial k begins at x = starts[k].
+    Row k of `pieces` (p, c) has the c coefficients of polynomial k in ascending powers of x - starts[k]. The polynomial
+    begins at x = starts[k].
     """
     start, coefficients = starts[0], list(pieces[0])
     for p in range(1, len(pieces)):

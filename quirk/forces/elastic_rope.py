@@ -38,18 +38,19 @@ EQUAL = 1e-12
 class ElasticRope(ForceElement):
     """The elastic rope of a `Pulley`: tension by strain, and friction at points and drums.
 
-    During runs, events switch the rope between sticking and slipping. Outside of runs the rope sticks.
+    During runs, events switch the rope between sticking and slipping at each stop, that is, point or drum of its path.
+    Outside of runs the rope sticks.
 
     Parameters
     ----------
     name : str
     ends : bodies and frames of the stops
-    path : stops in order
+    path : `RopePath` over the stops
     numbers : geometric parameters of the stops, from `RopePath.measured`
     weights : number of parallel falls of each span
     stiffness : EA, N
     friction : coefficient at each stop, zero at the ends
-    unstretched : unstretched length of each section, m
+    unstretched : unstretched length of each section between stops with friction, m
     damping : D, N s; zero for a rope with friction or on winding drums
     """
 
@@ -117,12 +118,15 @@ class ElasticRope(ForceElement):
         return bool(self.sections.stops)
 
     def in_state(self, states: tuple[int, ...]) -> ElasticRope:
-        """Return the rope with the state STICKS, AHEAD, BACK or FREE at each stop with friction."""
+        """Return a copy of the rope with the given friction state at each stop with friction.
+
+        A state is STICKS, AHEAD or BACK (slips forward or backward along the rope), or FREE (the rope is slack).
+        """
         return _in_state(self, states)
 
     @property
     def states(self) -> tuple[int, ...]:
-        """State at each stop with friction."""
+        """Friction state at each stop with friction: STICKS, AHEAD, BACK or FREE."""
         pairs = zip(self.slips, self.directions, strict=True)
         return tuple((int(direction) or FREE) if slips else STICKS for slips, direction in pairs)
 
@@ -130,18 +134,17 @@ class ElasticRope(ForceElement):
     def loose(self) -> tuple[int, ...]:
         """Friction states of the rope when it is slack, one for each stop with friction.
 
-        All states are FREE, except that a closed rope sticks at its first stop with friction, which then determines its
-        motion.
+        All states are FREE, except that a closed rope sticks at its first stop with friction, so that its position
+        along the path remains determined.
         """
         return tuple(STICKS if self.path.closed and b == 0 else FREE for b in range(len(self.sections.stops)))
 
     def check_smooth(self, shown: Mapping[str, float], speed_tolerance: float) -> None:
         """Raise an InputError if the motion of the rope is not differentiable at the present state.
 
-        This is the case at the limit of friction, and on a drum at rest with different tensions on both sides.
-
-        `shown` holds the values that the method `shown` returns, by name. Speeds up to `speed_tolerance`, m/s, count as
-        zero.
+        The motion is not differentiable at the limit of friction, nor where a drum at rest has different tensions on
+        its two sides. `shown` holds the values that the method `shown` returns, by name. Speeds up to
+        `speed_tolerance`, m/s, count as zero.
         """
         for stop in self.sections.stops:
             before, behind = shown[f"tension {(stop - 1) % len(self.sections.of_span)}"], shown[f"tension {stop}"]
@@ -158,10 +161,10 @@ class ElasticRope(ForceElement):
                 )
 
     def potential(self, t: Any, *frames: Place) -> Any:
-        """Return the elastic energy of the sections, J, as a jet whose negative gradient gives the loads.
+        """Return the elastic energy of all sections, J, as a jet whose negative gradient gives the loads on the bodies.
 
-        Its gradient includes the work of the tensions on the bodies and, on each drum with friction, the work of the
-        difference of the tensions on both sides.
+        The gradient is that of the work of the tensions on the bodies. At each drum with friction it includes the work
+        of the difference of the tensions on the two sides.
         """
         now = strained(self, frames)
         work, energy = now.length[0].constant(0.0), now.length[0].constant(0.0)
@@ -189,7 +192,11 @@ class ElasticRope(ForceElement):
         return rates
 
     def shown(self, t: Any, *frames: Place) -> Any:
-        """Return the tension of each span, N, the quantities of each stop with friction, and the mean strain."""
+        """Return quantities for plots and events, in the order of `coordinates`.
+
+        These are the tension of each span, N; the speeds, slips and reserves of friction at each stop with friction;
+        and the mean strain of the rope.
+        """
         now = strained(self, frames)
         quantities = [now.tension[section] for section in self.sections.of_span]
         sticking, flow = (sticking_flows(self, now), flows(self, now)) if self.sections.stops else ([], [])

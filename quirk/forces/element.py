@@ -26,7 +26,7 @@ FORMS = ("potential", "stored", "along", "load")
 
 
 def _of_any_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method unchanged, declared to type checkers as a method with arbitrary arguments."""
+    """Return `method` unchanged, typed as a method of any arguments, so that overriding methods may have other ones."""
     return method
 
 
@@ -203,7 +203,7 @@ class ForceElement(Immutable):
 
     @_of_any_arguments
     def shown(self, t: Any, *frames: Place) -> Any:
-        """Return the quantities named in `coordinates`, for plots; for elements without the method `coordinate`."""
+        """Return the quantities named in `coordinates`, for plots; used only if there is no method `coordinate`."""
         raise NotImplementedError
 
     @_of_any_arguments
@@ -216,7 +216,7 @@ class ForceElement(Immutable):
 
     @property
     def acting_ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """Bodies and frames on which the element acts; ends that are only read are excluded."""
+        """Bodies and frames on which the element acts, without the ends whose motion is only read."""
         return self.ends[: len(self.ends) - self.reading]
 
     @property
@@ -344,12 +344,13 @@ class ForceElement(Immutable):
     def motion_changes(self, name: str, change: Motion) -> dict[str, Motion]:
         """Return the derivatives of all motions, by attribute name, with respect to a parameter of one motion.
 
-        `change` is the derivative of the motion in the attribute `name`; other motions may depend on this motion.
+        The parameter belongs to the motion in the attribute `name`, and `change` is the derivative of that motion.
+        Subclasses add other motions that are derived from it.
         """
         return {name: change}
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Return a copy of the element in which the attributes named in `values` are replaced, for use in the law."""
+        """Return a copy of the element with the attributes named in `values` replaced by these values."""
         made = object.__new__(type(self))
         vars(made).update({**vars(self), **values})
         return made
@@ -363,9 +364,9 @@ class ForceElement(Immutable):
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """Key of the compiled force law: all properties that determine its machine code, without numerical values.
+        """Hashable key of the compiled force law, made of all properties that determine its machine code.
 
-        Elements with equal keys share machine code.
+        Numerical values of parameters are not included. Elements with equal keys share machine code.
         """
         other = {
             "name",
@@ -391,7 +392,7 @@ class ForceElement(Immutable):
 
 
 def _form(parameter: Any) -> Any:
-    """Return the shape of a parameter and whether it is constant; the values are not included."""
+    """Return the shape of a parameter and, for a `Value`, whether it is constant; numerical values are excluded."""
     if isinstance(parameter, Value):
         return parameter.shape, parameter.function is None
     return None if parameter is None else np.shape(parameter)

@@ -242,17 +242,16 @@ class Potential(ForceElement):
 
 
 def for_each(bodies: Sequence[Body], **values: Value | None) -> dict[str, Any]:
-    """Return the attributes of an element that acts on several bodies, with one copy of each parameter per body.
+    """Return the attributes of an element on several bodies: each parameter is copied once per body.
 
-    The value `energy` of body k becomes the parameter `energy_k`. Each copy is called with the motion of one body.
-    Parameters that are None are omitted.
+    The value `energy` of body k becomes the attribute `energy_k`. Parameters that are None are omitted.
     """
     made = {f"{name}_{k}": value for name, value in values.items() if value is not None for k in range(len(bodies))}
     return {"parameters": tuple(made), **made}
 
 
 def checked_energy(owner: str, energy: Any) -> Any:
-    """Return `energy` if it is a function or the string of an expression; otherwise raise an InputError."""
+    """Return `energy`, which must be a function or an expression as a string; otherwise an InputError is raised."""
     if not callable(energy) and not isinstance(energy, str):
         raise InputError(f"{owner}: energy must be a function that returns J; got {energy!r}")
     return energy

@@ -21,7 +21,7 @@ ANY = 2.0
 
 
 class OfRelation(ForceElement):
-    """Base class of force elements whose load depends on the deviation of a relation, such as the mesh of two gears.
+    """Base class of force elements whose load depends on the deviation from a relation, such as the mesh of two gears.
 
     The deviation is the difference of coordinate j from the value that the relation prescribes without free play, in
     rad or m.
@@ -32,7 +32,7 @@ class OfRelation(ForceElement):
     numbers_of_relation : constants of this function
     half : half of the free play h, rad or m
     stiffness, damping : N m/rad and N m s/rad, or N/m and N s/m
-    side : flank in contact: 1 for the upper, -1 for the lower, 0 for none, or ANY outside of runs
+    side : flank in contact: 1 for the upper, -1 for the lower, 0 for none; ANY if no run has determined it
     """
 
     parameters = ("numbers_of_relation", "half", "stiffness", "damping", "side")
@@ -155,7 +155,7 @@ class OfFlank(OfRelation):
         super().__init__(flanks.name, *flanks.ends)
 
     def as_law(self, traced: bool) -> Self:
-        """Return the event function itself, which contains no user functions to be replaced."""
+        """Return the event function itself, as it calls no user functions."""
         return self
 
     def __str__(self) -> str:
@@ -170,7 +170,7 @@ class FlankGap(OfFlank):
         return self.half - self.deviation(t, frames) * self.side
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return 1: the loads along the gap are those of a unit force, so that they equal its gradient."""
+        """Return 1, a unit load along the gap: the resulting loads on the bodies are the gradient of the gap."""
         return 1.0
 
 

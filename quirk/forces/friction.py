@@ -1,7 +1,7 @@
 """Coulomb friction in proportion to the normal load of a joint or contact.
 
 Slip is the velocity of the surface of body j relative to that of body i, in the tangent plane; it has one or two
-components. A bounded surface, such as a box, consists of faces and edges, which are numbered as its parts.
+components. The faces and edges of a bounded surface, such as a box, are called its parts and are numbered.
 """
 
 from __future__ import annotations
@@ -146,11 +146,11 @@ class Friction(StickSlip):
         ]
 
     def _direction(self, slip: list[Any]) -> list[Any]:
-        """Return the unit vector of slip as a list of components, from the slip, m/s.
+        """Return the unit vector along the slip as a list of components; `slip` contains the components in m/s.
 
-        If the magnitude of the slip is at most the attribute `floor`, m/s, the result is the direction stored in the
-        element. If the attribute `following` is set, the direction keeps its sign relative to the stored one when the
-        slip passes through zero and reverses.
+        If the slip is at most `self.floor`, m/s, the result is `self.direction`, which runs set to the direction of
+        slip at the start of sliding. With `self.following`, the result is the one of the two unit vectors along the
+        slip that is nearer to `self.direction`, so that it remains continuous when the slip passes through zero.
         """
         square = sum(s * s for s in slip)
         fast = square > self.floor * self.floor
@@ -160,7 +160,7 @@ class Friction(StickSlip):
         return [where(fast, s / size, e) for s, e in zip(slip, self.direction, strict=True)]
 
     def shown(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the slip along the direction stored in the element, followed by the components of slip, m/s.
+        """Return the component of slip along `self.direction`, followed by all components of slip, m/s.
 
         `i` and `j` are the moving frames on both bodies.
         """
@@ -213,10 +213,10 @@ def _sum(sizes: list[Any], vectors: list[Any]) -> Any:
 
 
 def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
-    """Return the slip function, the kind of normal load, and the axis index of the friction in `on`.
+    """Return the slip function, the kind of normal load and the axis index for friction in `on`, a joint or contact.
 
-    `on` is a joint or contact. The kind is NORMAL, ACROSS, WHOLE or ALONG; the index (0, 1 or 2) is that of the joint
-    axis or surface normal in frame i.
+    The kind is NORMAL, ACROSS, WHOLE or ALONG. The index (0, 1 or 2) is that of the joint axis or surface normal in
+    frame i.
     """
     if isinstance(on, Contact):
         first, second = (surface.kind for surface in (reversed(on.surfaces) if on.turned else on.surfaces))
@@ -240,7 +240,7 @@ def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
 
 
 def _of_gap(owner: str, on: OneSided) -> OfGap:
-    """Return the slip function of two bodies with a user-defined gap.
+    """Return the slip function of two bodies for the user-defined gap of a `OneSided` constraint.
 
     An InputError is raised unless `on` acts between two bodies, measures a length and has a contact point.
     """
@@ -260,8 +260,8 @@ def _of_gap(owner: str, on: OneSided) -> OfGap:
 def _length(owner: str, argument: str, value: Any, required: bool | None, reason: str, allowed: bool = True) -> float:
     """Return a length (m) from the user's argument `value`; zero if it is None.
 
-    An InputError is raised if a value is missing and `required` is True, or if there is a value and `required` or
-    `allowed` is False; `reason` is the reason for that in the error message.
+    `required` says whether the value must be given (True), must not be given (False) or is optional (None); a value is
+    also refused if `allowed` is False. Violations raise an InputError that states `reason`.
     """
     if value is None:
         if required:

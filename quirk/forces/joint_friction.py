@@ -153,7 +153,11 @@ class JointFriction(OfJoint, StickSlip):
         return False
 
     def acts_beside(self, active: Container[str]) -> bool:
-        """Whether the friction acts: its joint is active, or measures a coordinate without rows, by active=False."""
+        """Whether the friction acts while the constraints named in `active` are enabled.
+
+        It acts if its joint is enabled, or if the joint was created with ``active=False`` and only measures a
+        coordinate.
+        """
         return super().acts_beside(active) or not self.joint.active
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
@@ -176,14 +180,14 @@ class JointFriction(OfJoint, StickSlip):
 
     @property
     def direction_of_slip(self) -> tuple[float, ...]:
-        """Direction of slip stored in the element, or () if it does not slide in a run."""
+        """Direction of the slip when sliding began, (1,) or (-1,); () if no run has set it."""
         return (self.direction,) if self.direction else ()
 
     @property
     def load_per_effort(self) -> float:
-        """Normal load per unit of effort for the single slip component; it is constant.
+        """Normal load per unit of effort, for the single slip component.
 
-        The slip of a rotation is its rate times an arm, for which this factor is 1 / arm, in 1/m; for a translation it
+        The slip of a rotation is its rate times an arm (m), so that the factor is 1 / arm, in 1/m; for a translation it
         is 1.
         """
         return 1.0 / float(self.radii[0])
@@ -201,18 +205,18 @@ class JointFriction(OfJoint, StickSlip):
         part: int = 0,
         shares: tuple[tuple[str, int, float], ...] | None = None,
     ) -> JointFriction:
-        """Return a copy of the friction in the sliding state, with an initial direction of slip, (1,) or (-1,).
+        """Return a copy of the friction in the sliding state.
 
-        At slip speeds below `floor`, m/s, the friction keeps the direction `direction`. The other arguments, which
-        apply to contacts, are not used.
+        `direction`, (1,) or (-1,), is the sign of the initial slip. At slip speeds below `floor`, m/s, the effort is
+        opposite to `direction`. The other arguments, which apply to contacts, are not used.
         """
         return _sliding(self, float(direction[0]), floor)
 
     def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: Any = None) -> Sticking:
-        """Return the sticking constraint, which holds the joint coordinate at the number in `value` (rad or m).
+        """Return the constraint that holds the joint while the friction sticks.
 
-        If `value` is None, the constraint holds the rate of the coordinate at zero. `which`, `side` and `part` are as
-        for `StickSlip.sticking`.
+        It holds the joint coordinate at the number in `value` (rad or m) or, if `value` is None, its rate at zero.
+        `which` are the indices of the slip components that are held; `side` and `part` are not used by joints.
         """
         return super().sticking(which, side, part) if value is None else _sticking_constraint(self, float(value[0]))
 
@@ -228,7 +232,10 @@ def _sliding(friction: JointFriction, direction: float, floor: float) -> JointFr
 
 
 def _axis_of_cross(name: str, joint: Joint, coordinate: str | None) -> tuple[str, int]:
-    """Return the title of the element for errors, and the axis of a universal joint: X of frame i, or Y of frame j."""
+    """Return the element's title for errors, and the index of a rotation axis of a universal joint.
+
+    "rotation x" selects X of frame i, "rotation y" selects Y of frame j.
+    """
     owner = f'JointFriction "{validate.name("JointFriction", name)}"'
     if coordinate not in CROSS_AXES:
         raise InputError(
@@ -250,9 +257,9 @@ def _title_of_ball(name: str, joint: Joint, coordinate: str | None) -> str:
 
 
 def arm_of(joint: Joint) -> float:
-    """Return the arm (m) at which the slip of a rotation is measured: the largest radius of gyration of its bodies.
+    """Return the arm (m) that converts the rate of a rotation to a slip speed.
 
-    It affects the tolerances only.
+    It is the largest radius of gyration of the bodies of the joint, and affects only tolerances.
     """
     bodies = (body for body in (joint.body_i, joint.body_j) if isinstance(body, Body))
     return max(float(np.sqrt(np.trace(body.inertia) / body.mass)) for body in bodies)

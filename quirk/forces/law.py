@@ -5,8 +5,9 @@ displacements of the bodies. Loads can therefore have any number of time derivat
 and coordinates are exact. The numbers inside jets are floats or, while machine code is generated, symbols
 (`quirk.jit.tracing`).
 
-A lane array has eight entries for one body: translation (3), rotation (3), and two unused ones. It contains a force and
-a moment, or a gradient. Coordinates, parameters and internal variables are those of `ForceElement`.
+Vectors of a body are stored in lane arrays of eight entries, the width of a SIMD vector: translation (3), rotation (3),
+and two unused entries. A lane array contains a force and a moment, or a gradient. Coordinates, parameters and internal
+variables are those of `ForceElement`.
 """
 
 from __future__ import annotations
@@ -76,9 +77,8 @@ def run(element: ForceElement, layout: LawLayout, functions: Sequence[Any], t: A
 def _act_by_storing(law: Any, time: Jet, coordinates: Sequence[Jet], loads: list[list[Any]], inputs: Any) -> Any:
     """Add the loads of the energy stored in the coordinates to `loads`, and return this energy, J.
 
-    By the chain rule, the energy is differentiated with respect to the coordinates, and the coordinates with respect to
-    the poses. This takes fewer derivatives than the gradient with respect to all poses. `law` is the element with the
-    values of its parameters at this time.
+    The loads follow from the chain rule: the energy is differentiated with respect to the coordinates, and the
+    coordinates with respect to the poses. `law` is the element with the values of its parameters at this time.
     """
     if len(coordinates) > LANES:
         stored = law.stored(time, list(coordinates))
@@ -95,10 +95,10 @@ def _act_by_storing(law: Any, time: Jet, coordinates: Sequence[Jet], loads: list
 
 
 def _unit_gradient(x: Jet, lane: int, inputs: Any) -> list[Any]:
-    """Return the gradient of a coordinate with respect to all coordinates: the unit vector with index `lane`.
+    """Return the gradient of coordinate `lane` with respect to all coordinates: a unit vector.
 
-    If each coordinate x has a different index, a single evaluation of a function gives all its derivatives. The result
-    for a constant coordinate contains no gradient.
+    With these gradients, one evaluation of a function of the coordinates gives its derivatives with respect to all of
+    them. The result for a constant coordinate x contains no gradient.
     """
     terms = max((len(g) for g in x.gradient if g is not None), default=0)
     unit = [replaced(zeros(inputs), lane, 1.0), *[0] * (terms - 1)] if terms else None

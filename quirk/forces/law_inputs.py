@@ -42,16 +42,17 @@ def values_of(element: ForceElement, layout: LawLayout, functions: Sequence[Any]
 
 
 def as_jet(layout: LawLayout, taylor: list[Any], gradient: Sequence[Any] | None = None) -> Jet:
-    """Return a jet with these Taylor coefficients and gradient; the gradient of None is zero for all frames."""
+    """Return a jet with the Taylor coefficients `taylor`; its gradient is `gradient`, or zero if this is None."""
     return Jet(taylor, [None] * layout.frames if gradient is None else gradient)
 
 
 def state_functions(
     element: ForceElement, values: dict[str, Any], time: Jet, read: Sequence[Place]
 ) -> dict[str, Callable[..., Any]]:
-    """Return the functions of the state, by attribute name, bound to the present motion of the bodies in `read`.
+    """Return the user functions f(t, state) of an element, by attribute name, for the present state.
 
-    The returned functions accept any arguments and ignore them.
+    Each returned function accepts any arguments, ignores them, and evaluates the user function with the present motion
+    of the bodies in `read`.
     """
     motion = [
         x for place in read for x in (place.center, place.orientation, place.center_velocity, place.angular_velocity)
@@ -62,7 +63,7 @@ def state_functions(
 
 
 def law_with(element: ForceElement, values: dict[str, Any], inputs: Any) -> Any:
-    """Return the object that evaluates the force law with the parameter values `values`."""
+    """Return the object that evaluates the force law of `element` with the parameter values `values`."""
     return element.with_values(values).as_law(is_traced(inputs))
 
 
@@ -71,8 +72,8 @@ def continued_turns(
 ) -> list[Jet]:
     """Return the coordinates of an element, with full turns added to angles whose revolutions are counted.
 
-    The number of turns is the one that brings the angle nearest to its linear extrapolation from an earlier time. The
-    inputs contain this time, s, and the angle, rad, and rate, rad/s, at this time.
+    The added turns bring each angle nearest to its linear extrapolation from an earlier time. `inputs` contains the
+    angle, rad, and its rate, rad/s, at that time, and the time itself, s.
     """
     coordinates = list(coordinates)
     for place, c in enumerate(element.turning):
@@ -84,7 +85,7 @@ def continued_turns(
 
 
 def bare_coordinates(coordinates: Sequence[Jet]) -> tuple[Any, Any]:
-    """Return the coordinates and their rates without gradients, as `along` receives them.
+    """Return the coordinates and their rates as arguments of the method `along`, that is, without gradients.
 
     For one coordinate they are jets, otherwise lists of jets.
     """

@@ -25,9 +25,9 @@ class LawLayout:
     quaternion (4).
 
     Outputs are, in this order: for each frame, K + 1 Taylor coefficients of the load on its body, with eight entries
-    each (force and moment about the center of mass in the inertial frame, and two unused ones); the energy; three
-    entries per coordinate (value, rate and load along it); K + 1 Taylor coefficients of the rate of each internal
-    variable; and space for user functions.
+    each (force and moment about the center of mass in the inertial frame, and two unused ones); the energy; the value,
+    rate and load of each coordinate; K + 1 Taylor coefficients of the rate of each internal variable; and space for
+    user functions.
 
     Attributes
     ----------

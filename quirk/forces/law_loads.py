@@ -33,10 +33,10 @@ def add_gradient(loads: list[list[Any]], x: Any, multiplier: Any) -> None:
 
 
 def add_load(load: list[Any], frame: Place, force: Any, torque: Any, zero: Any) -> None:
-    """Add a force and a torque on a frame to the load on its body; the force acts at the origin of the frame.
+    """Add a force and a torque that act on a frame to `load`, the load on its body.
 
-    Force and torque are in the inertial frame. `load` has an array of eight entries for each Taylor coefficient, and
-    `zero` is an array of eight zeros.
+    The force acts at the origin of the frame; both vectors are in the inertial frame. `load` has an array of eight
+    entries for each Taylor coefficient, and `zero` is an array of eight zeros.
     """
     if not is_nothing(force):
         force = vector("force", force)

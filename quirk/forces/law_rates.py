@@ -27,10 +27,11 @@ def with_rates(
     inputs: Any,
     outputs: Any,
 ) -> Any:
-    """Write the rates of the internal variables to `outputs`, and return the law with these rates inserted.
+    """Write the rates of the internal variables to `outputs`, and return the law with these rates.
 
-    While the rates are computed, the highest Taylor coefficients of the variables are NaN, which reveals rates that
-    depend on themselves.
+    In the returned law the internal variables are jets whose time derivatives are the rates. While the rates are
+    computed, the highest Taylor coefficients of the variables are NaN, so that rates that depend on themselves are
+    detected.
     """
     unknown = law_with(element, {**values, **_moving(element, layout, values, [math.nan] * layout.internal)}, inputs)
     rates = _internal_rates(element, unknown, layout, time, frames, inputs)
@@ -60,7 +61,7 @@ def _internal_rates(
 
 
 def _moving(element: ForceElement, layout: LawLayout, values: dict[str, Any], tops: Sequence[Any]) -> dict[str, Jet]:
-    """Return the internal variables as jets in time, by name; `tops` are their highest Taylor coefficients."""
+    """Return the internal variables as jets in time, by name; `tops` are their Taylor coefficients of highest order."""
     return {
         name: as_jet(layout, [*values[name].taylor[:-1], top]) for name, top in zip(element.internal, tops, strict=True)
     }

@@ -8,9 +8,9 @@ import numpy as np
 
 
 def counted(method: str, returned: Any, count: int) -> list[Any]:
-    """Return the result of a method of the law as a list; a ValueError is raised unless it has `count` values.
+    """Return the result `returned` of a method as a list; raise a ValueError unless it has `count` values.
 
-    `returned` is the result, and `method` the name of the method.
+    `method` is the name of the method for the error message.
     """
     numbers = list(returned) if isinstance(returned, list | tuple | np.ndarray) else [returned]
     required = "a number" if count == 1 else f"{count} numbers, one for each name in coordinates"

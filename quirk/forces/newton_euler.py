@@ -15,9 +15,10 @@ class LinkMotion:
 
     Attributes
     ----------
-    spin, turning : angular velocity (rad/s) and angular acceleration (rad/s^2), None at rest
-    acceleration : acceleration of the origin minus gravity, m/s^2
-    force, moment : load (N and N m) exerted on the link by the inner link, at the origin
+    spin, turning : angular velocity (rad/s) and angular acceleration (rad/s^2); both None for a link that does not
+    rotate
+    acceleration : acceleration of the link's origin minus gravity, m/s^2
+    force, moment : load (N and N m) exerted on the link by the inner link, about the link's origin
     """
 
     joint: JointPose
@@ -32,9 +33,10 @@ class LinkMotion:
         return self.acceleration + np.cross(self.turning, point) + np.cross(self.spin, np.cross(self.spin, point))
 
     def load(self, mass: Any, center: Any, inertia: Any) -> None:
-        """Set the force and moment that accelerate this link alone, by the Newton-Euler equations.
+        """Set force and moment to those that accelerate this link alone, by the Newton-Euler equations.
 
-        `mass` is in kg, `center` (3,) is the center of mass, m, and `inertia` (3, 3) is about it, kg m^2.
+        `mass` is in kg, `center` (3,) is the center of mass, m, and `inertia` (3, 3) is about the center of mass, kg
+        m^2.
         """
         self.force = mass * self.at(center)
         self.moment = np.cross(center, self.force)
@@ -60,7 +62,11 @@ class JointPose:
             self._axes = np.array([axes[:, 0] * c + axes[:, 1] * s, axes[:, 1] * c - axes[:, 0] * s, axes[:, 2]]).T
 
     def carried(self, inner: LinkMotion, rate: Any = None, acceleration: Any = None) -> LinkMotion:
-        """Return the outer link's motion from that of the inner link and the coordinate's rate and acceleration."""
+        """Return the motion of the outer link.
+
+        `inner` is the motion of the inner link; `rate` and `acceleration` are the time derivatives of the joint
+        coordinate.
+        """
         inward = self._axes.T
         link = LinkMotion(None, None, inward @ inner.at(self._offset))
         link.joint = self
@@ -77,7 +83,10 @@ class JointPose:
         return link
 
     def transmit(self, outer: LinkMotion, inner: LinkMotion) -> None:
-        """Add the load of the outer link to that of the inner link."""
+        """Add the load on the outer link to the load on the inner link.
+
+        The load is transferred to the origin and the axes of the inner link.
+        """
         force = self._axes @ outer.force
         inner.force = inner.force + force
         inner.moment = inner.moment + self._axes @ outer.moment + np.cross(self._offset, force)

@@ -42,7 +42,7 @@ class OnBodies(ForceElement):
         vars(self).update(self._on(listed))
 
     def _on(self, bodies: Sequence[Body]) -> dict[str, Any]:
-        """Return the attributes that depend on the bodies: a frame at each center of mass, and the masses, kg."""
+        """Return the attributes that depend on `bodies`: a frame at each center of mass, and the masses, kg."""
         ends = tuple((body, Frame()) for body in bodies)
         return {"ends": ends, "masses": np.array([body.mass for body in bodies])}
 

@@ -128,8 +128,7 @@ class Torque(_OnBody):
 def value_for(value: Any, t: Any, place: Place) -> Any:
     """Return `value`, a constant or a function, at time t (s) and for the motion of the body of `place`.
 
-    The result is in the unit and the axes of `value`, such as a force (3,), N, in the axes selected by the element's
-    `frame`; it is not transformed.
+    The result has the unit and the axes of `value`; a force given in body axes, for example, remains in body axes.
     """
     return value(t, place.center, place.orientation, place.center_velocity, place.angular_velocity)
 

@@ -78,9 +78,9 @@ class Place:
 
     @cached_property
     def small_turn(self) -> np.ndarray:
-        """Small rotation vector (3,), rad, of the body about the inertial axes.
+        """Small rotation vector (3,), rad, of the body about the inertial axes: zero, with a unit gradient.
 
-        The value of the vector is zero; its gradient gives derivatives with respect to rotations of the body.
+        It serves as the variable in derivatives with respect to rotations of the body.
         """
 
         def by_turn(axis: int) -> list[Any]:
@@ -150,7 +150,8 @@ class Place:
     def _fixed(self, vector: Sequence[Any]) -> np.ndarray:
         """Return a body-fixed vector as jets, from its present components in the inertial frame.
 
-        Its time derivatives follow from a' = spin x a, and its gradient is due to rotations of the body.
+        Its time derivatives follow from a' = omega x a, with the angular velocity omega of the body, and its gradient
+        from rotations of the body.
         """
         terms = [list(vector)]
         for k in range(self._layout.order + 1):

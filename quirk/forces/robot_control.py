@@ -169,16 +169,16 @@ class ComputedTorque(TreeControl):
         return [*(limited(effort, self.limits) for effort in efforts), *(0.0 for _ in followers)]
 
     def _targets(self) -> tuple[Any, Any]:
-        """Return the targets of the coordinates of all joints with an effort, and the targets of their rates."""
+        """Return the target coordinates of all joints with an effort, and their target rates."""
         if "targets" in self.parameters:
             return self.targets, self.rates
         targets, speeds = ([getattr(self, f"{what}_{k}") for k in range(self.count)] for what in ("target", "speed"))
         return targets, speeds
 
     def with_held_targets(self) -> Self | None:
-        """Return a copy whose targets and rates are constant parameters (joints,) of the law instead of motions.
+        """Return a copy whose targets and rates are parameters of the law, as arrays (joints,), instead of motions.
 
-        The result is None unless all targets and rates are constants.
+        The result is None unless all targets and rates are constant.
         """
         motions = {name: self.motion(name) for name in self.motions}
         if not all(motion.constant for motion in motions.values()):
@@ -192,9 +192,10 @@ class ComputedTorque(TreeControl):
         return self.with_values({**dict.fromkeys(motions), **constants, "parameters": names})
 
     def motion_changes(self, name: str, change: Motion) -> dict[str, Motion]:
-        """Return derivatives, by name, of the motions that change with a parameter of the motion `name`.
+        """Return the derivatives, by attribute name, of the motions that depend on a parameter of the motion `name`.
 
-        `change` is the derivative of that motion. A speed changes with its target unless speeds are given.
+        `change` is the derivative of that motion. If it is a target, the derivative of its rate is included unless the
+        rates are motions of their own.
         """
         kind, _, k = name.partition("_")
         follows = kind == "target" and not self.own_rates

@@ -97,9 +97,9 @@ def _damped(rope: ElasticRope, length: Any, unstretched: Any, elastic: Any) -> A
 
 
 def pulls(rope: ElasticRope, now: Strained) -> list[tuple[int, Any]]:
-    """Return the drums with friction on which the rope pulls, as pairs (index of the stop, force on the surface).
+    """Return the drums on which the rope exerts a tangential force, as pairs (index of the stop, force on the surface).
 
-    The force, N, is positive along the rope.
+    These are the drums with friction and the winding drums at the ends. The force, N, is positive along the rope.
     """
     sides = zip(rope.sections.stops, rope.sections.before, rope.sections.behind, strict=True)
     forces = [(k, now.tension[o] - now.tension[i]) for k, i, o in sides if rope.path.drums[k]]
@@ -155,10 +155,10 @@ def flows(rope: ElasticRope, now: Strained) -> list[Any]:
 
 
 def _with_winding(rope: ElasticRope, now: Strained, stretch: Sequence[Any], extension: Sequence[Any]) -> list[Any]:
-    """Return the strain rates of the sections, 1/s, including rope that is wound onto drums at the ends.
+    """Return the strain rates of the sections, 1/s, with the effect of winding onto drums at the ends of the rope.
 
-    `extension` holds the strain rates without winding, 1/s. `stretch` holds the increase of each strain per meter by
-    which its section becomes shorter unstretched, 1/m.
+    `extension` holds the strain rates without winding, 1/s. `stretch` holds, for each section, the increase of strain
+    per meter of unstretched rope that leaves it, 1/m.
     """
     total = list(extension)
     for end, (winds, sign) in enumerate(zip(rope.sections.winds, (-1.0, 1.0), strict=True)):

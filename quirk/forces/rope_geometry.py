@@ -10,13 +10,13 @@ from ..constraints.rope_path import RopeCourse
 
 
 def in_plane(vector: Plane | None) -> Plane:
-    """Return `vector`, a plane vector of a drum; it is None only for stops that are points."""
+    """Return `vector`, a vector in the plane of a drum; assert that it is not None, as for stops that are points."""
     assert vector is not None
     return vector
 
 
 def surface_travel(course: RopeCourse, k: int) -> Jet:
-    """Return a jet of value zero with the gradient of the travel of a drum's surface along the rope, m.
+    """Return the travel of a drum's surface along the rope, m: a jet of value zero that carries its gradient.
 
     `k` is the index of the drum among the stops. The travel is relative to the middle of the arc or, at an end of the
     rope, to the point of tangency.
@@ -27,7 +27,7 @@ def surface_travel(course: RopeCourse, k: int) -> Jet:
 
 
 def surface_speed(course: RopeCourse, k: int) -> Jet:
-    """Return the speed of the surface of drum `k` along the rope, m/s: the rate of `surface_travel`."""
+    """Return the speed of the surface of drum `k` along the rope, m/s: the time derivative of `surface_travel`."""
     vectors = [vector for vector in (course.into[k], course.out[k]) if isinstance(in_plane(vector)[0], Jet)]
     turns = sum(x.bare * y.bare.rate - y.bare * x.bare.rate for x, y in map(in_plane, vectors))
     return turns * course.radius[k].bare * (-1.0 / len(vectors))

@@ -35,7 +35,7 @@ class Sections:
     of_span : index of the section of each span
     stops : indices of the stops with friction, where sections meet
     before, behind : for each of these stops, the indices of the sections before and after it
-    winds : whether the rope is wound onto a drum, for each of its two ends
+    winds : for each of the two ends of the rope, whether it is wound onto a drum
     """
 
     of_span: tuple[int, ...]
@@ -71,5 +71,5 @@ class Sections:
 
     @property
     def exchange(self) -> bool:
-        """Whether the unstretched lengths of the sections change with time."""
+        """Whether the unstretched lengths of the sections change with time, by flow over stops or by winding."""
         return bool(self.stops) or any(self.winds)

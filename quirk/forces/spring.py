@@ -214,19 +214,19 @@ class Spring(BetweenPoints):
         return _damped(i, j, self.damping)
 
     def _on_its_side(self, energy: Any, stretch: Any) -> Any:
-        """Return the elastic energy, J; zero where a one-sided spring is slack. `stretch` is L - L0, m."""
+        """Return `energy`, J, or zero where a one-sided spring is slack; `stretch` is the elongation L - L0, m."""
         if self.one_sided is None:
             return energy
         return where(stretch > 0.0 if self.one_sided == "tension" else stretch < 0.0, energy, 0.0 * energy)
 
     @property
     def conservative(self) -> bool:
-        """Whether energy is conserved, as the spring has no damper and no user function."""
+        """Whether energy is conserved: the spring has no damper and no user function."""
         return self.damping <= 0 and self.law is None
 
     @property
     def wakes(self) -> bool:
-        """Whether the force may vanish over a range of lengths, and thus act in short pulses.
+        """Whether the force may vanish over a range of lengths, and therefore act in short pulses.
 
         This holds for a one-sided spring, a table and a user function.
         """

@@ -123,7 +123,7 @@ class PresentBody:
 
 
 class StateCall:
-    """A function of (t, state), adapted to the arguments time and motion of each body that it reads.
+    """A function f(t, state), wrapped as a function of the time and the motions of the bodies that it reads.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class StateCall:
 
     @property
     def parts_read(self) -> tuple[Any, ...]:
-        """Hashable key of the parts that are read: names, types, frames of constraints, and order of the bodies."""
+        """Hashable key of the parts that the function reads: names, types, frames of constraints, order of bodies."""
         frames = {
             name: tuple(x.tobytes() for _, frame in part.ends for x in (frame.origin, frame.matrix))
             for name, part in self._parts.items()

@@ -224,7 +224,7 @@ class StateView:
 
 
 class Plain:
-    """Proxy of another view that converts its jets to floats, for functions that accept only floats."""
+    """Proxy of a view of the state that returns floats in place of jets, for functions that accept only floats."""
 
     def __init__(self, of: Any) -> None:
         self._of = of

@@ -49,7 +49,7 @@ class OfSlip(ForceElement):
         return False
 
     def as_law(self, traced: bool) -> Self:
-        """Return the element itself, because its gap functions are already copies of the user functions."""
+        """Return the element itself; it needs no read-only proxy, because its gap functions are copies."""
         return self
 
 
@@ -77,7 +77,7 @@ class StickSlip(OfSlip):
     part: int
 
     def place_of(self, parameter: str) -> int:
-        """Return the index of the first number of a parameter among the inputs of the force law."""
+        """Return the index of the first entry of a parameter in the input array of the force law."""
         before = self.parameters[: self.parameters.index(parameter)]
         return sum(int(np.size(getattr(self, name))) for name in before)
 
@@ -96,29 +96,33 @@ class StickSlip(OfSlip):
     ) -> Any:
         """Return the friction element in the sliding state.
 
-        At slip speeds below `floor` (m/s) the force is opposite to the initial `direction`, above it opposite to the
-        slip. The other arguments are as for `Friction.sliding`.
+        At slip speeds below `floor` (m/s) the force is opposite to the initial `direction`, above `floor` opposite to
+        the slip. `side`, `part` and `shares` are as for `Friction.sliding`.
         """
 
     def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: Any = None) -> Sticking:
-        """Return the constraint on slip components that holds the bodies while friction sticks.
+        """Return the constraint that holds the bodies while friction sticks, by zero rates of slip components.
 
-        `which` are the indices of these components, `side` and `part` are as for `Friction.sliding`. `value` is the
-        coordinate (rad or m) at which a joint with constant friction is held, as a tuple of one number, or the relative
-        orientation of a ball joint; None holds only rates.
+        `which` are the indices of these components. `side` is the side of the first surface, +1 or -1, on which they
+        are smooth, and `part` the index of a face or edge. `value` is the coordinate (rad or m) at which a joint with
+        constant friction is held, as a tuple of one number, or the relative orientation of a ball joint; with None only
+        rates are held.
         """
         return _sticking_constraint(self, which, side, part)
 
     def acts_beside(self, active: Container[str]) -> bool:
-        """Whether the friction may act while the constraints named in `active` are enabled or closed."""
+        """Whether the friction may act, given the names `active` of all enabled constraints and closed contacts."""
         return self.on.name in active
 
     def on_side(self, side: int) -> Slip:
-        """Return the slip function with components that are smooth on one side, 1 or -1, of the first surface."""
+        """Return the slip function whose components are smooth on side `side`, 1 or -1, of the first surface."""
         return replace(self.slip, side=side) if isinstance(self.slip, OfSurfaces | OfGap) else self.slip
 
     def on_part(self, part: int) -> Self:
-        """Return the friction element for face or edge `part` of a bounded surface; else the element itself."""
+        """Return the friction element for part `part` (a face or edge) of a bounded surface.
+
+        The result is the element itself if its surfaces are not bounded.
+        """
         return self
 
 
@@ -133,7 +137,7 @@ def _sticking_constraint(friction: StickSlip, which: tuple[int, ...], side: int,
 
 
 class SlipComponent(OfSlip):
-    """A component of the slip velocity of friction, m/s, with the loads of a unit force along this component."""
+    """One component of the slip velocity of a friction element, m/s, with the loads of a unit force along it."""
 
     coordinates = ("slip",)
     parameters: tuple[str, ...] = ("radii",)
@@ -160,7 +164,7 @@ class SlipComponent(OfSlip):
         return self._component(t, i, j).rate
 
     def rates(self, t: Any, i: Place, j: Place) -> list[Any]:
-        """Return all components of this slip, m/s."""
+        """Return all components of the slip velocity of the friction element, m/s."""
         return [one.rate for one in self.slip(t, i, j, list(self.radii))]
 
     def _component(self, t: Any, i: Place, j: Place) -> Any:
@@ -171,7 +175,10 @@ class SlipComponent(OfSlip):
 
 
 class SlipAhead(SlipComponent):
-    """Event function of friction with a constant limit: the slip along its stored direction, plus an offset, m/s."""
+    """Event function of friction with a constant limit: slip along a reference direction, plus an offset, m/s.
+
+    The reference direction is that of the slip when it began or when an event last renewed it.
+    """
 
     parameters = ("radii", "direction", "offset")
 
@@ -183,15 +190,15 @@ class SlipAhead(SlipComponent):
     offset: float
 
     def shown(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the slip along its stored direction, plus the offset, m/s."""
+        """Return the component of slip along the reference direction, plus the offset, m/s."""
         return _along(self.rates(t, i, j), self.direction) + self.offset
 
 
 class SlipTurned(SlipComponent):
-    """Event function of friction with a constant limit: positive while the slip keeps near its stored direction.
+    """Event function of friction with a constant limit: positive while the slip is near its reference direction.
 
-    The value, m^2/s^2, is (s . e)^2 - COSINE^2 |s|^2 for the slip s and the stored direction e. Where the slip ends, it
-    touches zero from above.
+    The value is (s . e)^2 - COSINE^2 |s|^2, m^2/s^2, for the slip s and the reference direction e, the direction of the
+    slip when it began or when an event last renewed it. When the slip vanishes, the value touches zero from above.
     """
 
     parameters = ("radii", "direction")
@@ -210,14 +217,14 @@ class SlipTurned(SlipComponent):
 
 
 def _along(slip: Sequence[Any], direction: np.ndarray) -> Any:
-    """Return the component of a slip along a direction, both with the same number of components."""
+    """Return the component of `slip` along the unit vector `direction`; both have the same number of components."""
     return sum(x * e for x, e in zip(slip, direction, strict=True))
 
 
 class SlipBelow(SlipComponent):
     """Event function of friction that sticks without constraint rows of its own: positive while the slip is small.
 
-    Its value is limit - |slip|^2/limit, m/s.
+    The value is limit - |slip|^2 / limit, m/s; it is zero where the magnitude of the slip equals the limit.
     """
 
     parameters = ("radii", "limit")
@@ -235,9 +242,9 @@ class SlipBelow(SlipComponent):
 
 
 class SlipAbove(SlipBelow):
-    """Event function of friction with several slip components: positive while the slip is above a limit, m/s."""
+    """Event function of friction with several slip components: magnitude of the slip minus a limit, m/s."""
 
     def shown(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the slip minus the limit, m/s."""
+        """Return the magnitude of the slip minus the limit, m/s."""
         square = sum(x * x for x in self.rates(t, i, j))
         return where(square > 0.0, square, square.constant(1.0)).sqrt() * where(square > 0.0, 1.0, 0.0) - self.limit

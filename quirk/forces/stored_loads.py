@@ -15,7 +15,7 @@ from .value import Value
 
 
 def stored_loads(element: ForceElement, t: float, x: np.ndarray, internal: Mapping[str, float]) -> np.ndarray:
-    """Return the loads (C,), N or N m, along C coordinates: minus the derivatives of the stored energy.
+    """Return the generalized forces (C,), N or N m, along C coordinates: minus the derivatives of the stored energy.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ def stored_loads(element: ForceElement, t: float, x: np.ndarray, internal: Mappi
 
 
 def _unit(place: int, groups: int) -> list[Any]:
-    """Return the gradient of one coordinate with respect to all coordinates: 1 for itself, 0 for the others.
+    """Return the gradient of coordinate `place` with respect to all coordinates: 1 for itself, 0 for the others.
 
-    `place` is the index of the coordinate. The gradient is a list of `groups` parts, each with eight entries or None.
+    The gradient is a list of `groups` parts; each part is an array of eight derivatives, or None if all are zero.
     """
     gradient: list[Any] = [None] * groups
     gradient[place // LANES] = [np.eye(LANES)[place % LANES]]

@@ -109,13 +109,19 @@ class Tendon(ForceElement):
         return (0.5 if self.limits is None else 0.0) * self.stiffness * stretch * stretch
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return minus the tension (N) at the length x (m) and its rate, apart from that of a spring without limits."""
+        """Return the generalized force (N) along the length: minus the tension at the length `x` (m) and its rate.
+
+        The elastic force is included only for a tendon with limits; otherwise it follows from `stored`.
+        """
         tension: Any = self.tension
         pull = self.damping * rate + (tension if self.motions else tension(t, x, rate))
         return -pull if self.limits is None else -limited(pull + self.stiffness * self._stretch(x), self.limits)
 
     def _stretch(self, x: Any) -> Any:
-        """Return how much the length x, m, is above or below the lengths at which the spring is slack, m."""
+        """Return the elongation (m) of the spring at the length `x`, m.
+
+        It is zero between the smallest and the largest slack length, and negative below the smallest.
+        """
         low, high = self.rest_length[0], self.rest_length[1]
         if not self.goes_slack:
             return x - high

@@ -57,5 +57,5 @@ class TorsionSpring(OfJoint):
 
     @property
     def conservative(self) -> bool:
-        """Whether energy is conserved, as the spring has no damping."""
+        """Whether energy is conserved: the spring has no damping."""
         return self.damping <= 0

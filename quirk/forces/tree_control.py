@@ -58,7 +58,10 @@ class TreeControl(ForceElement):
         self.ends = tuple(end for joint in self.joints or () for end in joint.ends)
 
     def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
-        """Return the element for a system of these bodies and constraints, with the masses and geometry of its tree."""
+        """Return a copy of the element for a system of these bodies and constraints, with data of its tree.
+
+        The data are the topology, masses and geometry of the kinematic tree that contains the joints.
+        """
         by_name = {body.name: body for body in bodies}
         tree = joint_tree(str(self), self.joints, by_name, constraints)
         moving = {joint.name: k for k, joint in enumerate(tree.joints)}
@@ -99,7 +102,7 @@ class TreeControl(ForceElement):
 
     @property
     def counted(self) -> tuple[tuple[str, int], ...]:  # type: ignore[override]
-        """Name and index of the rotation axis of each revolute joint of the tree."""
+        """Name of each revolute joint of the tree, and index of its rotation axis among the 1-2-3 angles."""
         return tuple((self.coordinates[c], 2) for c in self.turning)
 
     @property
@@ -109,7 +112,7 @@ class TreeControl(ForceElement):
 
     @property
     def _rotate(self) -> list[bool]:
-        """For each coordinate, whether it is an angle."""
+        """For each joint coordinate of the tree, whether it is an angle."""
         return [c in self.turning for c in range(len(self.coordinates))]
 
     def coordinate(self, t: Any, *frames: Place) -> Any:
@@ -128,10 +131,11 @@ class TreeControl(ForceElement):
     def inverse_dynamics(
         self, x: Sequence[Any], rates: Sequence[Any] | None, accelerations: Sequence[Any]
     ) -> list[Any]:
-        """Return the effort (N m or N) at each joint of the tree.
+        """Return the effort (N m or N) at each joint of the tree that produces the given accelerations.
 
-        The effort of a joint that leads others by a `Coupling` includes their efforts. `x`, `rates` and `accelerations`
-        are the joint coordinates and their time derivatives, in rad or m, and s. `rates` is None for a tree at rest.
+        The effort of a joint that drives others through a `Coupling` includes the efforts at those. `x`, `rates` and
+        `accelerations` are the joint coordinates (rad or m) and their time derivatives. `rates` is None for a tree at
+        rest.
         """
         links: list[LinkMotion] = []
         ground = LinkMotion(None, None, -self.gravity)

@@ -78,7 +78,7 @@ class Value:
 
     @property
     def room(self) -> int:
-        """Number of entries of a call in the input array of machine code.
+        """Number of entries that a call of the function occupies in the input array of machine code.
 
         The entries are two addresses, the arguments, and a copy of the arguments.
         """
@@ -110,7 +110,7 @@ class Value:
         return parts
 
     def along(self, order: int, t: Jet, *arguments: Any) -> Any:
-        """Return the value at one state; for `order` > 0 a jet with `order` time derivatives.
+        """Return the value at time t for the given arguments; for `order` > 0 a jet with `order` time derivatives.
 
         The function is evaluated with jets, or differentiated numerically if it accepts only floats.
         """

@@ -32,9 +32,9 @@ class FlankStates:
         self.all = [force for force in system.forces if isinstance(force, Flanks) and force.switches]
 
     def configured(self, base: Configuration, sides: Mapping[str, int]) -> Configuration:
-        """Return the configuration `base` with the given flanks in contact.
+        """Return the configuration `base` in which the given flank of each element is in contact.
 
-        `sides` is the flank in contact of each element by name: 1 or -1, or 0 for none.
+        `sides` is the flank in contact of each element by name: 1 (upper), -1 (lower), or 0 for none.
         """
         return base.with_others({flanks.name: flanks.on_side(sides.get(flanks.name, 0)) for flanks in self.all})
 
@@ -86,7 +86,7 @@ class FlankStates:
 
 
 def _side(flanks: Flanks, before: int, crossed: Mapping[tuple[str, str], int], x: float, rate: float) -> int:
-    """Return the flank in contact after events: 1 or -1, or 0 in the free play.
+    """Return the flank in contact after events: 1 (upper), -1 (lower), or 0 in the free play.
 
     `before` is the flank in contact before the events. `crossed` contains, for each event function that crosses zero,
     the flank to which it belongs, by name of the element and kind of event. `x` is the coordinate, rad or m (deviation

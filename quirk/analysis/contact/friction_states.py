@@ -60,18 +60,18 @@ class SlidingContact:
     ----------
     held : indices of the slip components kept at zero by constraint rows if it sticks; None if it slides
     cone : watched quantity that reaches zero at the limit of static friction if it sticks; None if the quantity of
-        another element is watched instead
+    another element is watched instead
     load : rows that determine the normal load if it slides on a contact, as `shares` of `Friction.sliding`
     direction : (d,) unit vector of slip at the start of sliding
     floor : slip, m/s, below which the direction of the friction force is constant
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
     slack : reverse slip, m/s, at which the bodies come to rest; None if they cannot come to rest
-    creep : while it sticks, the slip, m/s, beyond which it slides, because drivers prescribe the slip or rows are no
-        longer redundant, or 0 if it never does; while it slides, the same if slip began so; otherwise None
+    creep : slip, m/s, beyond which a sticking element starts to slide because drivers prescribe the slip or rows are no
+    longer redundant, or 0 if it never starts; if it slides and started so, the same value; otherwise None
     value : coordinate, rad or m, at which a joint with constant friction sticks, or relative orientation of a ball
-        joint; None if only rates are held
-    ends : whether slip of constant friction is so slow that its direction is constant until it ends
-    level : slip, m/s, below which that is so
+    joint; None if only rates are held
+    ends : for friction of constant magnitude: whether the slip is so slow that its direction is kept until it vanishes
+    level : slip, m/s, below which this direction is kept
     heading : (d,) unit vector of slip at the last evaluation
     since : time, s, at which sliding began; NaN if it sticks
     """
@@ -152,8 +152,8 @@ class Frictions:
     def guards(self, rubbing: Mapping[str, SlidingContact], parts: Mapping[str, int]) -> list[EventFunction]:
         """Return the event functions of all friction elements in the states `rubbing`.
 
-        These functions detect the end of slip, the limit of static friction, slip that drivers begin or that redundant
-        rows do not prevent, and states beyond which there is no unique solution. `parts` gives the touched part of each
+        These functions detect the end of slip, the limit of static friction, slip caused by drivers or by the loss of
+        redundancy of rows, and states beyond which there is no unique solution. `parts` gives the touched part of each
         bounded surface, by name of contact.
         """
         found, slides = [], False
@@ -193,9 +193,9 @@ class Frictions:
         return found
 
     def side(self, friction: StickSlip, state: State, push: np.ndarray | None = None) -> int:
-        """Return the side of the first surface, +1 or -1, on which slip components are smooth at a state.
+        """Return the side of the first surface, +1 or -1, on which the slip components are smooth at a state.
 
-        For a user-defined gap it follows from the normal of the gap, `push` (3,), inertial frame.
+        For a user-defined gap, the side follows from the contact normal `push` (3,), inertial frame.
         """
         if isinstance(friction.slip, OfGap):
             _, R = self._frame(friction.ends[0], state)
@@ -209,7 +209,7 @@ class Frictions:
     def at_values(
         self, rubbing: Mapping[str, SlidingContact], before: Mapping[str, SlidingContact], state: State
     ) -> dict[str, SlidingContact]:
-        """Return the friction states with the coordinates at which joints with constant friction stick.
+        """Return the friction states completed by the coordinates at which joints with constant friction stick.
 
         `rubbing` are the states of the friction elements, and `before` those before the event, by name. A joint that
         already stuck and has not moved keeps its value.
@@ -260,7 +260,7 @@ class Frictions:
 
 
 def head(solver: Solver, rubbing: Mapping[str, SlidingContact]) -> None:
-    """Set the direction of each sliding friction element in a compiled solver to the present direction of slip.
+    """Write the present direction of slip of each sliding friction element to the inputs of a compiled solver.
 
     `rubbing` are the states of the friction elements by name.
     """
@@ -280,9 +280,9 @@ def components(friction: StickSlip) -> list[tuple[SlipComponent, int]]:
 
 
 def _ahead(friction: StickSlip, rub: SlidingContact, level: float) -> Reading | SlipComponent:
-    """Return the watched quantity of an event: the slip in the direction of sliding minus `level`, m/s.
+    """Return the watched quantity of an event: the component of slip along the direction of sliding minus `level`, m/s.
 
-    `rub` is the sliding state of the friction element.
+    `rub` is the sliding state of the friction element, which contains this direction.
     """
     if friction.takes == CONSTANT:
         return SlipAhead(friction, rub.direction, -level)
@@ -290,7 +290,10 @@ def _ahead(friction: StickSlip, rub: SlidingContact, level: float) -> Reading | 
 
 
 def _is_ending(before: SlidingContact, speed: float) -> bool:
-    """Whether slip of a `speed`, m/s, keeps its direction until it ends; `before` is the previous state."""
+    """Whether slip of magnitude `speed`, m/s, is so slow that its direction is kept until it vanishes.
+
+    `before` is the previous state of the friction element.
+    """
     if before.slack != 0.0:
         return False
     if before.ends:
@@ -299,9 +302,11 @@ def _is_ending(before: SlidingContact, speed: float) -> bool:
 
 
 def _watched_turning(friction: StickSlip, rub: SlidingContact) -> list[EventFunction]:
-    """Return the event functions of slip that is not slow: it turns away from its stored direction, or becomes slow.
+    """Return event functions of friction whose reference direction must be renewed when the slip changes its direction.
 
-    The second event function is used until slip that has just begun is faster than slip that is about to end.
+    They detect that the slip deviates too much from its reference direction and, if it decreases, that it becomes so
+    slow that its direction is kept until it vanishes. For slip that has just begun, a third one detects that it is
+    faster than that.
     """
     turned, slow = SlipTurned(friction, rub.direction), SlipAbove(friction, 1, rub.level)
     events = [(turned, "turned", -1), (slow, "slow", -1)]
@@ -314,17 +319,26 @@ def _watched_turning(friction: StickSlip, rub: SlidingContact) -> list[EventFunc
 
 
 def _turns(friction: StickSlip) -> bool:
-    """Whether events renew the stored direction of slip: friction has a constant limit and several slip components."""
+    """Whether the direction of slip can change, so that events must renew the reference direction.
+
+    This holds for friction with a constant limit and several slip components.
+    """
     return friction.takes == CONSTANT and friction.slip.size > 1
 
 
 def _turned(heading: tuple[float, ...], direction: tuple[float, ...]) -> bool:
-    """Whether the direction of slip differs from the stored one, if any, by half the angle that a run tolerates."""
+    """Whether the direction of slip `heading` differs from `direction` by half the angle that a run tolerates.
+
+    The result is False if one of the two is missing, ().
+    """
     return len(heading) == len(direction) and not np.dot(heading, direction) > np.sqrt(0.5 * (1.0 + COSINE))
 
 
 def _reversed(heading: tuple[float, ...], direction: tuple[float, ...]) -> bool:
-    """Whether the direction of slip is more than 90 degrees from the stored one, if any."""
+    """Whether the direction of slip `heading` is more than 90 degrees from `direction`.
+
+    The result is False if one of the two is missing, ().
+    """
     return len(heading) == len(direction) and bool(np.dot(heading, direction) < 0.0)
 
 

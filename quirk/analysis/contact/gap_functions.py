@@ -87,7 +87,7 @@ class Slipping:
     Attributes
     ----------
     component : slip function
-    on : the joint or contact
+    on : the joint or contact with this friction
     side : side of a sphere, +1 or -1, on which the component is smooth
     rows : indices of the two bodies; the ground has the index after the last body
     """
@@ -100,7 +100,7 @@ class Slipping:
 
 @dataclass(frozen=True)
 class Opening:
-    """Values and force directions of c gaps and slip components at one state of n bodies; gaps come first.
+    """Values and force directions of c gaps and slip components at one state of n bodies, gaps before slip components.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Opening:
         return Opening(self.value[chosen], self.rate[chosen], self.push[chosen], self.push_in_body[chosen])
 
     def changed(self, change: np.ndarray) -> np.ndarray:
-        """Return the rates (c,) of all gaps, and the slip components, for given velocities of n bodies.
+        """Return the rates (c,) of all gaps, and the slip components, that result from given velocities of n bodies.
 
         `change` (n, 6) are linear velocities in the inertial frame, m/s, and angular velocities in body axes, rad/s.
         """
@@ -169,21 +169,22 @@ class Gaps:
         self.parts = {one.name: 0 for one in self._bounded}
 
     def locate(self, state: State, before: Mapping[str, int]) -> None:
-        """Determine the part of each bounded surface that is nearest at a state.
+        """Find and store the part of each bounded surface that is nearest to its sphere at a state.
 
-        The parts in `before`, by name of contact, are kept while the sphere is within their borders.
+        A part in `before`, by name of contact, is kept while the center of the sphere is within its borders.
         """
         for one in self._bounded:
             self.parts[one.name] = part_at(self._system, one, state, before.get(one.name))
 
     def row_of(self, touch: ContactPoint) -> int:
-        """Return the index of the constraint row for a closed gap `touch`, among the rows of its constraint."""
+        """Return the index of the constraint row of a closed gap `touch` among the rows of its constraint."""
         return self.parts.get(touch.constraint.name, touch.number)
 
     def at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> Opening:
-        """Return all gaps and slip components at time t (s) for a state of n bodies and k internal variables.
+        """Return all gaps and slip components of a system at time t (s).
 
-        `y` (13 n + k,) is the state vector, and `angles` (K, 3) are the 1-2-3 angles of K joints, rad.
+        `y` (13 n + k,) is the state vector of n bodies and k internal variables, and `angles` (K, 3) are the 1-2-3
+        angles of K joints, rad.
         """
         if solver not in self._watches:
             guards = [
@@ -264,8 +265,9 @@ class Gaps:
     ) -> np.ndarray:
         """Return the second time derivatives of gaps and the rates of slip components, (c,).
 
-        `t`, `y` and `angles` are as for `at`. `which` are the c indices among all gaps and slip components.
-        `accelerations` (n, 6) are linear, m/s^2, in the inertial frame, and angular, rad/s^2, in body axes.
+        t is the time, s, `y` the state vector, and `angles` (K, 3) are the 1-2-3 angles of K joints, rad. `which` are
+        the c indices among all gaps and slip components. `accelerations` (n, 6) are linear, m/s^2, in the inertial
+        frame, and angular, rad/s^2, in body axes.
         """
         model = self._system.model
         kin = Kinematics.of(model.carried.state(y))
@@ -289,10 +291,10 @@ class Gaps:
         return np.array(found)
 
     def _numbers(self, on: Any, parameter: str) -> dict[str, np.ndarray]:
-        """Return the geometry of the part of a bounded surface in contact, as a dict {parameter: values}.
+        """Return the geometric constants of the surface part in contact, as a dict {parameter: values}.
 
-        The dict is empty for other surfaces. `on` is the contact, and `parameter` the name of the parameter for the
-        geometry.
+        `on` is the contact, and `parameter` the name of the parameter for the constants. The dict is empty if no
+        surface of the contact is bounded.
         """
         part = self.parts.get(on.name)
         return {} if part is None else {parameter: np.array(on.numbers_of(part))}

@@ -21,9 +21,9 @@ BEYOND = 1e-13
 
 
 def part_at(system: System, contact: Contact, state: State, before: int | None = None) -> int:
-    """Return the index of the part of a bounded surface that is nearest to the sphere at a state.
+    """Return the index of the part (face, edge or corner) of a bounded surface nearest to the sphere at a state.
 
-    The part `before` is kept while the center of the sphere is within its borders.
+    The part with the index `before` is kept while the center of the sphere is within its borders.
     """
     assert contact.parts is not None
     ends = [_frame(system, body, frame, state) for body, frame in contact.ends]

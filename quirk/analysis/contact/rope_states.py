@@ -42,8 +42,8 @@ class RopeState:
     ----------
     states : STICKS, AHEAD, BACK or FREE for each stop (guide point) with friction
     slack : whether the rope is slack
-    below : tolerances (N) of the friction margins ahead and back at each stop with friction, by which they may be
-        negative while the rope sticks; they cover the error of the ratio of tensions at the end of slip
+    below : for each stop with friction, how far (N) the friction margins ahead and back may fall below zero while the
+    rope sticks; this covers the error of the ratio of tensions at the end of slip
     """
 
     states: tuple[int, ...]
@@ -136,9 +136,9 @@ class _Instant:
         self._fastest = float(np.abs(state.velocity).max() + reach * np.abs(state.angular_velocity).max())
 
     def quantities(self, states: tuple[int, ...]) -> dict[str, tuple[float, float]]:
-        """Return value and rate of each coordinate of the rope, by name, if its stops have the given states.
+        """Return the value and rate of each coordinate of the rope, by name, for assumed states of its stops.
 
-        A state is STICKS, AHEAD, BACK or FREE, one for each stop with friction.
+        `states` contains STICKS, AHEAD, BACK or FREE for each stop with friction.
         """
         acts = exerted(self.rope.in_state(states), self._rows, self._moving, self._t, 0, {}, self._internal)
         return {
@@ -151,9 +151,9 @@ class _Instant:
         return self.quantities((STICKS,) * len(self.rope.sections.stops))["stretch"][0]
 
     def check(self, states: tuple[int, ...]) -> None:
-        """Raise a SwitchingError if friction cannot balance the initial tensions.
+        """Raise a SwitchingError if friction cannot balance the initial tensions on the two sides of a stop.
 
-        `states` contains the state of each stop, as for `quantities`.
+        `states` contains the state of each stop with friction: STICKS, AHEAD, BACK or FREE.
         """
         now = self.quantities(states)
         for stop in self.rope.sections.stops:
@@ -166,12 +166,12 @@ class _Instant:
                 )
 
     def settled(self, former: RopeState, marks: set[tuple[int, str]]) -> RopeState:
-        """Return the state of a taut rope, which sticks or slips at each stop where friction is at its limit.
+        """Return the state of a taut rope: at each stop where friction is at its limit, it sticks or slips.
 
-        At each of these stops the rope either slips in the direction of the limit, or its tensions move away from the
-        limit. This linear complementarity problem is solved by principal pivoting: the first stop with a violated
-        condition is exchanged, which terminates for this class of matrices (K. G. Murty, Linear Complementarity, 1988,
-        chapter 4). `former` is the previous state, and `marks` are the limits reached, as (stop, quantity).
+        The rope either slips in the direction of the limit, or its tensions move away from the limit. This linear
+        complementarity problem is solved by principal pivoting: the first stop with a violated condition is exchanged
+        between slipping and sticking, which terminates for this class of matrices (K. G. Murty, Linear Complementarity,
+        1988, chapter 4). `former` is the previous state, and `marks` are the limits reached, as (stop, quantity).
         """
         limits = self._limits(former, marks)
         count = len(former.states)
@@ -191,9 +191,9 @@ class _Instant:
         )
 
     def _limits(self, former: RopeState, marks: set[tuple[int, str]]) -> dict[int, int]:
-        """Return the direction of slip, AHEAD or BACK, by index of each stop where friction is at its limit.
+        """Return the possible direction of slip, AHEAD or BACK, at each stop where friction is at its limit, by index.
 
-        `former` and `marks` are as for `settled`.
+        `former` is the previous state of the rope, and `marks` are the limits reached by events, as (stop, quantity).
         """
         limits = {b: state for b, state in enumerate(former.states) if state != STICKS}
         limits |= {b: AHEAD for b, what in marks if what == SLIPS_AHEAD}
@@ -209,10 +209,10 @@ class _Instant:
         return limits
 
     def _exchanged(self, limits: Mapping[int, int], slipping: set[int], anchor: int | None) -> RopeState | None:
-        """Return the state that satisfies all conditions, or None if there is none.
+        """Return the state of the rope that satisfies the conditions of slip at all stops, or None if there is none.
 
-        `limits` are the results of `_limits`, `slipping` the stops at which the rope is assumed to slip initially, and
-        `anchor` a stop at which it must stick, or None.
+        `limits` is the possible direction of slip at each stop where friction is at its limit. `slipping` are the stops
+        at which the rope is assumed to slip at first, and `anchor` is a stop at which it must stick, or None.
         """
         slipping, stops = set(slipping), self.rope.sections.stops
         for _ in range(4 * len(limits) + 4):
@@ -246,7 +246,7 @@ class _Instant:
     def _below(self, now: Mapping[str, tuple[float, float]], stop: int) -> tuple[float, float]:
         """Return how far (N) below zero the friction margins ahead and back at a stop may fall without an event.
 
-        `now` are the values and rates of the rope's coordinates.
+        `now` are the values and rates of the rope's coordinates by name.
         """
         least = ROUND_OFF * max(self._tensions(now, stop))
         ahead, back = (least + max(0.0, -now[f"{margin} {stop}"][0]) for margin in (MARGIN_AHEAD, MARGIN_BACK))

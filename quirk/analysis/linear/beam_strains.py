@@ -44,7 +44,7 @@ class BeamStrains:
         return cls([segment.name for segment in segments.values()], np.array(first, dtype=int))
 
     def strains(self, point: Point) -> np.ndarray:
-        """Return the strains (N, 6) of the N segments at a point."""
+        """Return the strains (N, 6) of the N segments at an operating point."""
         return np.array([point.laws[name].coordinates[:, 0] for name in self.names])
 
     def rates(self, point: Point, moves: np.ndarray, turns: np.ndarray) -> np.ndarray:
@@ -58,9 +58,10 @@ class BeamStrains:
 
     @contextmanager
     def at(self, point: Point, strains: np.ndarray, actual: np.ndarray) -> Iterator[None]:
-        """Context manager in which the N segments exert the loads for the strains `strains` (N, 6).
+        """Context manager in which N beam segments exert the loads of prescribed strains, at an operating point.
 
-        `actual` (N, 6) are the actual strains at the point; the reference strains are changed by the difference.
+        `strains` (N, 6) are the prescribed strains, and `actual` (N, 6) those at the point. The reference strains in
+        the compiled laws are changed by the difference and restored on exit.
         """
         inputs = point.solver.applied.table.inputs
         places = self.first_inputs[:, None] + np.arange(strains.shape[1])
@@ -73,6 +74,6 @@ class BeamStrains:
 
 
 def _input_offset(element: BeamSegment, parameter: str) -> int:
-    """Return the number of inputs of a beam segment's force law that precede the inputs for `parameter`."""
+    """Return the index, among the inputs of a beam segment's force law, at which the values of `parameter` begin."""
     names = element.parameters[: element.parameters.index(parameter)]
     return sum(np.size(getattr(element, name)) for name in names)

@@ -58,7 +58,7 @@ class ContactForce(Gap):
         return self.push
 
     def internal_rates(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return zero: the contact force is constant during a motion; arguments as for `along`."""
+        """Return zero, the rate of the contact force, which does not change during a motion."""
         return 0.0
 
 
@@ -107,8 +107,8 @@ class Pushes:
     def missing(self, x: np.ndarray, gaps: np.ndarray) -> float:
         """Return the largest violation of complementarity for contact forces `x` (c,) and `gaps` (c,).
 
-        The violation is the gap if a force acts, otherwise the penetration. Lengths are relative to the characteristic
-        length of the system, angles are in rad.
+        The violation at a gap is its size if a force acts, otherwise the penetration. Lengths are relative to the
+        characteristic length of the system, angles are in rad.
         """
         if not len(x):
             return 0.0
@@ -127,10 +127,10 @@ class Pushes:
         return State(*parts, angles=state.angles, internal=internal, bodies=state.bodies)
 
     def with_closed_gaps(self, system: System, x: np.ndarray) -> System:
-        """Return a copy of `system` in which the gaps with a positive contact force in `x` (c,) are kept closed.
+        """Return a copy of `system` in which bilateral constraint rows keep the gaps that carry a contact force closed.
 
-        The forces are in N or N m. These gaps become rows of bilateral constraints. `system` is the system without
-        elements for contact forces.
+        These are the gaps with a positive entry in `x` (c,), the contact forces, N or N m. `system` is the system
+        without elements for contact forces.
         """
         rows = {
             one.constraint.name: one.constraint.closed[one.number]
@@ -144,9 +144,9 @@ class Pushes:
 def far_step(B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return a step toward equilibrium without an initial guess of the closed gaps.
 
-    The step consists of a displacement du (v,) in free coordinates and contact forces x (c,) with B du = g + G x, so
-    that the linearized gaps, gaps + G^T du, are not negative. The symmetric part of B must be positive definite; a
-    least-squares problem with it provides the initial guess of the closed gaps for `near_step`.
+    The step consists of a displacement du (v,) in free coordinates and contact forces x (c,). They satisfy B du = g + G
+    x, and the linearized gaps, gaps + G^T du, are not negative. The symmetric part of B must be positive definite; a
+    least-squares problem with this part provides the guess of the closed gaps for `near_step`.
 
     Parameters
     ----------
@@ -164,10 +164,12 @@ def far_step(B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray) -> t
 def near_step(
     B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray, closed: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a displacement du (v,) in free coordinates and contact forces x (c,), from a guess of the closed gaps.
+    """Return a step toward equilibrium from a guess of the closed gaps: displacement du (v,) and contact forces x (c,).
 
-    `closed` (c,), bool, is the guess; the other arguments are as for `far_step`. An active-set method opens gaps with
-    negative force and closes penetrating gaps until there are none.
+    The step satisfies B du = g + G x, as in `far_step`. `closed` (c,), bool, is the guess: an active-set method opens
+    gaps with negative force and closes penetrating gaps until there are none. B (v, v) is minus the derivative of the
+    accelerations plus damping, g (v,) are the accelerations, G (v, c) the gradients of the gaps, and `gaps` (c,) the
+    present gaps.
     """
     v, closed = len(g), closed.copy()
     tried: set[bytes] = set()
@@ -184,9 +186,10 @@ def near_step(
 
 
 def _least(A: np.ndarray, b: np.ndarray, v: int) -> np.ndarray:
-    """Return the least-norm solution of A z = b, in which the first `v` unknowns are displacements, the others forces.
+    """Return the least-norm solution of A z = b, for unknowns z of two kinds.
 
-    The unknowns are scaled so that all columns of A have similar norms.
+    The first `v` unknowns are displacements, the others are forces. They are scaled so that all columns of A have
+    similar norms.
     """
     size = np.abs(A[:, :v]).max(initial=0.0)
     across = np.abs(A[:, v:]).max(axis=0, initial=0.0)

@@ -84,7 +84,7 @@ def eigenvectors(A: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _in_units(A: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return the state matrix A (F, F) for states measured in `units` (F,)."""
+    """Return the state matrix for states that are measured in `units` (F,), from the state matrix A (F, F)."""
     return np.asarray(A * units / units[:, None])
 
 
@@ -97,9 +97,10 @@ def sorted_by_size(values: np.ndarray) -> np.ndarray:
 
 
 def order(values: np.ndarray) -> np.ndarray:
-    """Return the indices that sort eigenvalues as in `sorted_by_size`.
+    """Return the indices that sort eigenvalues by absolute value and then by real part.
 
-    Values are rounded, so that conjugate pairs stay together.
+    The eigenvalue with positive imaginary part comes first in each conjugate pair. Values are rounded, so that
+    conjugate pairs stay together.
     """
     size = np.abs(values)
     scale = np.where(size > 0, 10.0 ** np.floor(np.log10(np.where(size > 0, size, 1.0)) - 9), 1.0)

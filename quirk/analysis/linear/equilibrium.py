@@ -153,9 +153,10 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
 
 
 def _sparse_search(system: System, state: State, t: float) -> tuple[State, float] | None:
-    """Return an equilibrium of a large system with beams and its residual, or None; see `sparse_statics`.
+    """Return an equilibrium of a large system with beams and its residual, found with sparse matrices, or None.
 
-    If Newton's method fails from `state`, it starts again from the end of a damped descent.
+    If Newton's method fails from `state`, it starts again from the end of a damped descent. The result is None if the
+    system is unsuited to sparse matrices or no equilibrium is found.
     """
     found = sparse_newton(system, state, t)
     if found is not None:
@@ -208,7 +209,10 @@ def _convergence_error(pushes: Pushes, state: State, final_residual: float, t: f
 
 
 def _falls_freely(free: NullSpaceBasis) -> bool:
-    """Whether most of the acceleration at the state of `free` is along directions without stiffness (free fall)."""
+    """Whether the system falls freely: most of its acceleration is along directions without stiffness.
+
+    `free` is the basis of free coordinates at the state.
+    """
     g, K, _ = accelerations(free, 0)
     return bool(np.abs(_unbalanced(g, K)).max(initial=0.0) > UNOPPOSED * np.abs(g).max(initial=0.0))
 
@@ -311,7 +315,7 @@ def _descent_damping(point: Point, K: np.ndarray, g: np.ndarray, length_factor: 
 
 
 def _at_rest(system: System, start: State, t: float) -> State:
-    """Return the nearest state at rest that satisfies the constraints.
+    """Return the nearest state that satisfies the constraints, with zero velocities.
 
     Raises
     ------

@@ -24,9 +24,9 @@ NEARBY = 1e-3
 
 
 def size_of_loads(point: Point) -> float:
-    """Return an upper bound of the accelerations along free coordinates, kg^(1/2) m/s^2.
+    """Return the accelerations along free coordinates that the loads would cause without mutual cancellation.
 
-    It is the value that the loads at the operating point would cause without mutual cancellation.
+    This upper bound of the accelerations at the operating point is in kg^(1/2) m/s^2.
     """
     return float(load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max()))
 
@@ -78,7 +78,7 @@ def size_of_change(point: Point, moves: np.ndarray, turns: np.ndarray, length_fa
 def moved_along(free: NullSpaceBasis, state: State, step: np.ndarray, t: float, length_factor: float) -> State:
     """Return the state after a step in free coordinates, projected onto the constraints at time t (s).
 
-    The velocities of `state` are kept. The step is shortened if a rotation exceeds LONGEST_STEP (rad), or if a
+    The velocities of `state` are not changed. The step is shortened if a rotation exceeds LONGEST_STEP (rad), or if a
     displacement exceeds LONGEST_STEP times `length_factor` times the characteristic length of the system, and is halved
     while the projection fails.
 

@@ -1,6 +1,6 @@
 """Inputs u of a linear system: parameters of force elements, and motions of drivers.
 
-Each input defines a direction: the variation of the model for a unit change of the input.
+Each input defines a direction, that is, the variation of the model for a unit change of this input.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _of_element(number: int, element: ForceElement, parameter: str | None, name:
 
 
 def _places(element: ForceElement) -> dict[str, tuple[int, tuple[int, ...]]]:
-    """Return, for each numerical parameter of a force element by name, its first law-input index and its shape."""
+    """Return the index of the first law input and the shape of each numerical parameter of a force element, by name."""
     found, place = {}, 0
     for name in element.parameters:
         given = getattr(element, name)

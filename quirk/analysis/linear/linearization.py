@@ -117,9 +117,9 @@ def linearize(
     outputs: Iterable[Any] = (),
     coordinates: Sequence[str] | None = None,
 ) -> Linearization:
-    """Return the linear equations of small motions about a state at time t (s); see `System.linearize`.
+    """Return the linear equations of small motions about a state at time t (s).
 
-    `inputs`, `outputs` and `coordinates` are described there.
+    `inputs`, `outputs` and `coordinates` are names as described for `System.linearize`.
     """
     point = Point(system, state, t)
     listed, asked = inputs_of(point.model, inputs), quantities("System.linearize", "outputs", point.system, outputs)

@@ -1,10 +1,11 @@
 """Newton's method for equilibria of elastic beams with strains as additional unknowns.
 
-Beams are much stiffer in extension and shear than in bending. A Newton step stretches a beam in proportion to the
-square of the rotation, so that the next residual is large and convergence is slow. Here the strains e of the segments
-are additional unknowns, with the equations e = strains(q) for the displacements q. After elimination of e, the residual
-is the same as without e, but its derivative contains the loads at the strains e. These strains are updated linearly and
-are not affected by the spurious stretch (Magisano, Leonetti and Garcea, Int. J. Numer. Methods Eng. 109 (2017) 234).
+Beams are much stiffer in extension and shear than in bending. A Newton step that rotates segments also stretches the
+beam, in proportion to the square of the rotation, so that the next residual is large and convergence is slow. Here the
+strains e of the segments are additional unknowns, with the equations e = strains(q) for the displacements q. After
+elimination of e, the residual is the same as without e, but its derivative contains the loads at the strains e. These
+strains are updated linearly and are not affected by the spurious stretch (Magisano, Leonetti and Garcea, Int. J. Numer.
+Methods Eng. 109 (2017) 234).
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ def mixed_newton(system: System, state: State, t: float) -> State | None:
     """Return a state at rest near an equilibrium that a damped descent from `state` could also reach.
 
     The equilibrium is stable, or the displacement to it has no component along its unstable modes, as for a beam that
-    bends exactly in a plane although its load exceeds that of lateral buckling. Returns None if there are no beams, or
-    if the iteration finds no equilibrium of this kind. t is the time, s.
+    bends exactly in a plane although its load exceeds that of lateral buckling. The result is None if there are no
+    beams, or if the iteration finds no equilibrium of this kind. t is the time, s.
     """
     segments = BeamStrains.of(system)
     if not segments.names:
@@ -101,7 +102,7 @@ def excites(point: Point, growing: np.ndarray, start: State) -> bool:
 
 
 def _accelerations(point: Point) -> tuple[np.ndarray, np.ndarray]:
-    """Return the accelerations of n bodies at a point (n, 12, 1), and the rates of k internal variables (k, 1).
+    """Return accelerations of n bodies (n, 12, 1) at an operating point, and the rates of internal variables (k, 1).
 
     The last six of the 12 components are linear acceleration, inertial frame, and angular acceleration, body axes; the
     others are zero.

@@ -24,9 +24,9 @@ PICTURES = 48
 
 
 def as_result(system: System, modes: Modes, number: int, amplitude: float, periods: int) -> Result:
-    """Return a mode as a motion about its state; see `Modes.result`.
+    """Return a mode as a motion of the bodies about its state; see `Modes.result`.
 
-    For a mode of a steady motion, the steady motion itself is omitted; the bodies oscillate about the state.
+    For a mode of a steady motion, the steady motion itself is omitted, so that the bodies oscillate about the state.
     """
     from quirk.result.result import Result
     from quirk.result.segment import Segment

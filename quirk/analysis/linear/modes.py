@@ -73,7 +73,7 @@ class Modes:
         return len(self.eigenvalues)
 
     def of(self, name: str) -> np.ndarray:
-        """Return the complex amplitude (k,) of a quantity, such as "hinge.angle", in each mode."""
+        """Return the complex amplitude (k,) of a named quantity, such as "hinge.angle", in each mode."""
         (one,) = quantities("Modes.of", "name", self._point.system, [name])
         changes = one.read(self._changes)[1]
         return np.asarray(changes[: len(self)] + 1j * changes[len(self) :])

@@ -1,8 +1,8 @@
 """Basis of the motions that the constraints allow at a state, orthonormal in the mass metric.
 
-The coordinates u are free variations of poses, and w free variations of velocities. A variation of poses dq = N_q u
-satisfies the linearized constraints on poses. Since the constraint rows vary with the poses, velocities must vary, too:
-dv = N_v w + P u satisfies the linearized constraints on velocities, where P u is a particular solution.
+The coordinates u describe the free variations of poses, and w the free variations of velocities. A variation of poses
+dq = N_q u satisfies the linearized constraints on poses. Since the constraint rows vary with the poses, velocities must
+vary, too: dv = N_v w + P u satisfies the linearized constraints on velocities, where P u is a particular solution.
 Constraints on velocities alone, such as rolling, restrict w but not u, so that u has more components than w.
 Coordinates of the mass metric are the 6 n velocities or displacements of n bodies, scaled so that the squared norm of
 velocities is twice the kinetic energy.
@@ -28,9 +28,12 @@ from .operating_point import Point
 class NullSpaceBasis:
     """Basis of the motions of n bodies that the constraints allow at one state.
 
+    Variations of poses are N_q u, and those of velocities N_v w + P u, with p free coordinates u of poses and v free
+    coordinates w of velocities. All are in coordinates of the mass metric.
+
     Attributes
     ----------
-    poses : (6 n, p) orthonormal columns N_q, in coordinates of the mass metric
+    poses : (6 n, p) orthonormal columns N_q
     velocities : (6 n, v) orthonormal columns N_v
     particular : (6 n, p) columns P, orthogonal to N_v
     """
@@ -94,9 +97,9 @@ class NullSpaceBasis:
         return made
 
     def coordinates(self, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-        """Return the coordinates (F, D) of D motions in this basis: u, w and internal variables.
+        """Return the coordinates (F, D) of D motions in this basis: u of poses, w of velocities, internal variables.
 
-        `bodies` (n, 12, D) are the variations of the states of n bodies, `internal` (k, D) of internal variables.
+        `bodies` (n, 12, D) are the variations of the states of n bodies, `internal` (k, D) those of internal variables.
         """
         metric, n = self.point.metric, self.point.bodies
 
@@ -111,8 +114,8 @@ class NullSpaceBasis:
     def completed(self, directions: Directions) -> Directions:
         """Add to variations of parameters the smallest variations of poses and velocities that satisfy the constraints.
 
-        `directions` are changed in place and returned. The added variations are orthogonal to the basis in the mass
-        metric.
+        `directions` holds the variations; it is changed in place and returned. The added variations are orthogonal to
+        the basis in the mass metric.
         """
         for part, level, rows in ((slice(0, 6), 0, self._holding), (slice(6, 12), 1, self._all)):
             if self.point.model.rows:
@@ -122,9 +125,9 @@ class NullSpaceBasis:
 
     @staticmethod
     def _solved(rows: PseudoInverse, residual: np.ndarray) -> np.ndarray:
-        """Return the variations (6 n, D) of least norm that cause given residuals of the m rows, (m, D).
+        """Return the variations (6 n, D) of least norm that produce given residuals of the m constraint rows.
 
-        `rows` is the pseudo-inverse of the rows.
+        `residual` (m, D) are the residuals, and `rows` is the pseudo-inverse of the rows.
         """
         return np.asarray(rows.Vt.T @ ((rows.U.T @ (rows.D[:, None] * residual)) / rows.s[:, None]))
 

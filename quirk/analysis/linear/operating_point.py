@@ -183,7 +183,10 @@ class Point:
         )
 
     def variation(self, directions: Directions) -> OperatingVariation:
-        """Return the time derivatives of D small variations of the state, from the linearized equations of motion."""
+        """Return the time derivatives of small variations of the state, from the linearized equations of motion.
+
+        `directions` contains the D variations.
+        """
         tangent = self.tangent(directions)
         given = directions.bodies
         bodies = np.zeros_like(given)

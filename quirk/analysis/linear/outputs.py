@@ -45,7 +45,7 @@ class Named:
     def read(self, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
         """Return the value of the quantity, and its derivatives (D,) along D directions.
 
-        `changes` contains the derivatives of the motion.
+        `changes` contains the derivatives of the motion of the bodies along these directions.
         """
         if isinstance(self.of, Reading):
             return self._reading(self.of, changes)
@@ -128,9 +128,9 @@ def value_of(owner: str, system: System, state: State, t: float, name: str) -> f
 
 
 def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[float, np.ndarray]:
-    """Return a component or the magnitude of a force or torque, and its derivatives (D,).
+    """Return a component or the magnitude of a force or torque, and its derivatives (D,) along D directions.
 
-    `load` (6,) are force and torque, `moved` (6, D) are their derivatives; `reading` selects the component.
+    `load` (6,) are force and torque, and `moved` (6, D) their derivatives; `reading` selects the component.
     """
     first = 3 if reading.quantity == "torque" else 0
     vector, change = load[first : first + 3], moved[first : first + 3]
@@ -143,7 +143,7 @@ def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[f
 def _energy(kind: str, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
     """Return an energy of the system, J, and its derivatives (D,) along D directions.
 
-    `kind` is "kinetic", "potential" or "total"; `changes` contains the derivatives of the motion.
+    `kind` is "kinetic", "potential" or "total"; `changes` contains the derivatives of the motion along the directions.
     """
     point, model, state = changes.point, changes.point.model, changes.point.state
     given = changes.variation.directions.bodies

@@ -1,16 +1,17 @@
 """Steps along a path of equilibria by pseudo-arclength continuation (Keller 1977), also across corners.
 
-Equilibria satisfy g(u, p) = 0 with the accelerations g in free coordinates u. The tangent of the path satisfies K du +
-g_p dp = 0: each step predicts along it, and Newton's method corrects perpendicular to it. g_p is approximated by a
-finite difference at the predicted point and kept constant during the correction. Neither the computed points nor the
-turning points, where K is singular, depend on it.
+Equilibria satisfy g(u, p) = 0, where g are the accelerations in free coordinates u, and p is the parameter. The tangent
+(du, dp) of the path satisfies K du + g_p dp = 0 with K = dg/du and g_p = dg/dp. Each step predicts a point along the
+tangent, and Newton's method corrects it perpendicular to the tangent. g_p is approximated by a finite difference at the
+predicted point and kept constant during the correction. This approximation affects neither the computed points nor the
+turning points, where K is singular.
 
-Beams are much stiffer in extension than in bending, and a step stretches them in proportion to the square of the
-rotation. So the strains of their segments are additional unknowns, as in `mixed_newton`: K contains the loads of
-strains that are linear in the step.
+Beams are much stiffer in extension than in bending. A step that rotates beam segments also stretches them, in
+proportion to the square of the rotation. Therefore the strains of the segments are additional unknowns, as in
+`mixed_newton`: K contains the loads of strains that are linear in the step.
 
-Where a one-sided spring engages or disengages, K jumps and the path has a corner. It continues in the direction for
-which the determinant of K, g_p and the tangent keeps its sign. Both sides have the same derivatives along their common
+Where a one-sided spring engages or disengages, K jumps and the path has a corner. The path continues in the direction
+for which the determinant of K, g_p and the tangent keeps its sign. K and g_p on the two sides agree along their common
 border, so that the path leaves the border on the other side (Allgower and Georg, Introduction to Numerical Continuation
 Methods, 2003, chapter 15).
 """
@@ -64,7 +65,7 @@ class PathPoint:
     g, K : (f,) accelerations and (f, f) their derivatives along free coordinates, with internal variables at the end
     size : norm of the accelerations that the loads would cause at this state without mutual cancellation
     loaded : largest value of `size` along the path so far, the reference for residuals where all loads vanish
-    strains : (N, 6) strains of N beam segments whose loads K contains
+    strains : (N, 6) strains of the N beam segments at which their loads in K are evaluated
     """
 
     value: float
@@ -141,8 +142,8 @@ class PathFollower:
         """Return the `PathPoint` of a state at a value of the parameter.
 
         `system` is the system for this value; by default it is built. `largest_size` is the largest value of
-        `PathPoint.size` along the path so far. `strains` (N, 6) are those of the beam segments in K, by default the
-        strains at the state.
+        `PathPoint.size` along the path so far. `strains` (N, 6) are the strains of beam segments at which their loads
+        in the derivative K are evaluated; by default the strains at the state.
         """
         point = self.operating_point(value, state, system)
         free, segments, size = NullSpaceBasis.at(point), BeamStrains.of(point.system), size_of_loads(point)
@@ -155,10 +156,10 @@ class PathFollower:
         return PathPoint(value, point.state, point.system, free, g, K, size, max(size, largest_size), used)
 
     def slope(self, place: PathPoint) -> Slope:
-        """Return the derivative g_p of the accelerations with respect to the parameter, at a constant state.
+        """Return the change of the accelerations with the parameter, at a constant state.
 
-        It is multiplied by the range of the parameter, and consists of accelerations of the bodies (n, 6), and rates of
-        internal variables (k,).
+        It is the derivative with respect to the parameter times the parameter's range, and consists of accelerations of
+        the bodies (n, 6) and rates of internal variables (k,).
         """
         more, now = self.operating_point(place.value + DIFFERENCE * self.span, place.state), place.free.point
         bodies = np.concatenate([more.linear - now.linear, more.angular - now.angular], axis=1)
@@ -183,7 +184,7 @@ class PathFollower:
         return np.column_stack([place.K * self._unit(place), self._free_coordinates(place, *slope)])
 
     def _direction(self, place: PathPoint, coordinates: np.ndarray) -> Tangent:
-        """Return the variations of bodies, internal variables and parameter with the given `coordinates`.
+        """Return a variation of bodies, internal variables and parameter from its coordinates in the basis at `place`.
 
         This method is the inverse of `row`.
         """
@@ -194,7 +195,8 @@ class PathFollower:
     def _orientation(self, place: PathPoint, slope: Slope, row: np.ndarray) -> float:
         """Return the sign of the determinant of the matrix [K, g_p; row], in which `row` is the tangent of the path.
 
-        The sign is constant along a path, also across corners. `place` is the point with K, and `slope` is g_p.
+        The sign is constant along a path, also across corners. K is the derivative of the accelerations at `place`, and
+        `slope` is their derivative g_p with respect to the parameter.
         """
         return float(np.linalg.slogdet(np.vstack([self._derivatives(place, slope), row]))[0])
 
@@ -256,12 +258,19 @@ class PathFollower:
         return self.path_point(best.value, best.state, best.system, best.loaded) if len(best.strains) else best
 
     def _acceptable(self, place: PathPoint) -> float:
-        """Return the largest residual at an equilibrium close to `place` if corrections no longer reduce it."""
+        """Return the residual up to which a point counts as an equilibrium if corrections no longer reduce it.
+
+        It depends on the stiffness and the loads at the nearby point `place`.
+        """
         stiffest = float(np.abs(place.K).max(initial=0.0)) * self._unit(place)
         return max(ACCEPTED * place.loaded, ROUND_OFF * stiffest)
 
     def _displaced(self, place: PathPoint, change: np.ndarray, internal: np.ndarray, value: float) -> PathPoint:
-        """Return the point with bodies moved by `change` (n, 6), internal variables by `internal` (k,), and `value`."""
+        """Return the `PathPoint` at the parameter `value` with displaced bodies and changed internal variables.
+
+        `change` (n, 6) are the displacements and rotations from `place`, and `internal` (k,) the changes of internal
+        variables.
+        """
         point, moves, turns = place.free.point, change[:, :3], change[:, 3:]
         moved, segments = displaced(place.state, moves, turns), BeamStrains.of(place.system)
         strains = segments.strains(point)
@@ -275,9 +284,10 @@ class PathFollower:
         return self.path_point(value, state, largest_size=place.loaded, strains=strains)
 
     def row(self, place: PathPoint, direction: Tangent) -> np.ndarray:
-        """Return the coordinates of variations of bodies, internal variables and parameter, in the basis at a point.
+        """Return the coordinates of a variation of bodies, internal variables and parameter, in the basis at `place`.
 
-        The coordinates are relative to the characteristic length of the system and to the range of the parameter.
+        `direction` is the variation. The coordinates are relative to the size and mass of the system and to the range
+        of the parameter, so that they can be used as a row of a matrix.
         """
         bodies, internal, of_parameter = direction
         return np.append(self._free_coordinates(place, bodies, internal) / self._unit(place), of_parameter)
@@ -295,10 +305,11 @@ class PathFollower:
 
     @staticmethod
     def _unit(place: PathPoint) -> float:
-        """Return the unit of free coordinates, m sqrt(kg): the size of the system times the root of its mass.
+        """Return the unit of free coordinates, m sqrt(kg): the size of the system times the square root of its mass.
 
-        The size is the largest distance between bodies along an axis, or the characteristic length if that is larger.
-        So steps of finely divided beams are as long as those of coarsely divided ones.
+        The size is the largest extent of the positions of the bodies along an inertial axis, or the characteristic
+        length if that is larger. With this unit, steps of finely divided beams are as long as those of coarsely divided
+        ones.
         """
         model = place.system.model
         size = max(model.length, np.ptp(place.state.position, axis=0).max())
@@ -326,7 +337,7 @@ class PathStep:
     follower : predictor and corrector of the path
     here, there : points at the start and at the end of the step
     tangent : unit tangent of the path at the start
-    slope : derivative g_p of the accelerations with respect to the parameter, at the end
+    slope : derivative g_p of the accelerations with respect to the parameter, evaluated at the end
     length : length of the step along the tangent
     """
 

@@ -39,9 +39,9 @@ OVER_GROWTH = 1.5
 
 
 def followed(system: System, state: State, t: float) -> State | None:
-    """Return a state at rest near an equilibrium with lower potential energy than `state`.
+    """Return a state at rest near an equilibrium, reached by a descent to lower potential energy than that of `state`.
 
-    `t` is the time, s. Returns None if the descent fails.
+    t is the time, s. The result is None if the descent fails.
     """
     try:
         return _transient(system, state, t)

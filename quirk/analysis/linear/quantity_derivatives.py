@@ -33,7 +33,7 @@ from .operating_point import OperatingVariation, Point
 
 
 class QuantityDerivatives:
-    """Derivatives along D directions of the motion of n bodies, and of quantities that depend on it.
+    """Derivatives of the motion of n bodies along D directions, and of quantities that depend on this motion.
 
     Index n of the bodies is the ground.
 
@@ -69,9 +69,9 @@ class QuantityDerivatives:
     def coordinate(self, element: ForceElement, rows: Sequence[int], number: int = 0) -> tuple[float, np.ndarray]:
         """Return a coordinate of a force element, and derivatives (3, D) along D directions.
 
-        The three rows are the derivatives of the coordinate, its rate and its second time derivative. `rows` are the
-        indices of the element's bodies, and `number` is the index of the coordinate. Undefined derivatives, for example
-        of the second time derivative of a velocity, are NaN.
+        The derivatives are those of the coordinate, of its rate and of its second time derivative; they are NaN where
+        undefined, for example for the second time derivative of a velocity. `rows` are the indices of the element's
+        bodies, and `number` is the index of the coordinate.
         """
         taylor, changes = self.coordinate_terms(element, rows, number, {})
         return taylor[0], changes
@@ -79,9 +79,9 @@ class QuantityDerivatives:
     def coordinate_terms(
         self, element: ForceElement, rows: Sequence[int], number: int, seeds: Inputs
     ) -> tuple[list[float], np.ndarray]:
-        """Return the Taylor coefficients in time of a coordinate of a force element, and its derivatives.
+        """Return the Taylor coefficients in time of a coordinate of a force element, and its derivatives (3, D).
 
-        The derivatives (3, D) along D directions are those of the coordinate, its rate and its second time derivative.
+        The derivatives along D directions are those of the coordinate, of its rate and of its second time derivative.
         `rows` are the indices of the element's bodies, and `number` is the index of the coordinate. `seeds` are
         additional variations (D,) of inputs of the force law, by index of the input.
         """
@@ -134,9 +134,9 @@ class QuantityDerivatives:
         return loads, moved, float(outputs[0][layout.energy]), changes[layout.energy]
 
     def joint_load(self, constraint: Constraint) -> tuple[np.ndarray, np.ndarray]:
-        """Return force and torque (6,) on body j at its joint point, and their derivatives (6, D).
+        """Return the force and torque (6,) of a constraint on body j at its joint point, and their derivatives (6, D).
 
-        They are in the inertial frame, N and N m.
+        They are in the inertial frame, N and N m. The derivatives are along D directions.
         """
         if constraint.name not in self._joint_loads:
             self._joint_loads[constraint.name] = self._joint_load(constraint)
@@ -189,7 +189,7 @@ class QuantityDerivatives:
         return self.variation.directions.count
 
     def _law(self, element: ForceElement, layout: LawLayout, rows: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the inputs of a force law, (inputs,), and their derivatives, (inputs, D).
+        """Return the inputs (inputs,) of a force law, and their derivatives (inputs, D) along D directions.
 
         `layout` is the layout of the inputs, and `rows` are the indices of the element's bodies.
         """
@@ -217,10 +217,11 @@ class QuantityDerivatives:
         return values, deltas
 
     def _rows(self, number: int, placed: PlacedRelation, body: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the r rows of a constraint for one body, (r, 6), and their derivatives (r, 6, D).
+        """Return the r rows of a constraint for one body, (r, 6), and their derivatives (r, 6, D) along D directions.
 
-        The six columns are linear and angular motion in the inertial frame. `number` is the index of the constraint
-        among the relations of the model, `placed` the constraint with its bodies, and `body` the index of the body.
+        The six columns belong to linear and angular motion in the inertial frame. `number` is the index of the
+        constraint among the relations of the model, `placed` the constraint with its bodies, and `body` the index of
+        the body.
         """
         point, count = self.point, self._count
         layout = layout_of(placed.relation, len(placed.bodies), 2)
@@ -247,7 +248,7 @@ class QuantityDerivatives:
 def _input_map(value_layout: LawLayout, layout: LawLayout) -> dict[int, int]:
     """Return, for each input of a force law without time derivatives, its index among the inputs with time derivatives.
 
-    `value_layout` and `layout` are the layouts of the inputs without and with time derivatives.
+    `value_layout` is the layout of the inputs without, `layout` that with time derivatives.
     """
     found = {k: k for k in range(value_layout.first_motion)}
     for m in range(value_layout.motions):
@@ -263,7 +264,10 @@ def _input_map(value_layout: LawLayout, layout: LawLayout) -> dict[int, int]:
 
 
 def _dual_numbers(values: np.ndarray, deltas: np.ndarray) -> list[DualArray]:
-    """Return arrays of N dual numbers, one array for each eight directions, from values (N,) and derivatives (N, D)."""
+    """Return N dual numbers from their values (N,) and their derivatives `deltas` (N, D) along D directions.
+
+    As a dual number has eight derivatives, there is one array of N dual numbers for every eight directions.
+    """
     made = []
     for first in range(0, max(1, deltas.shape[1]), WIDTH):
         taken = np.zeros((len(values), WIDTH))
@@ -274,9 +278,10 @@ def _dual_numbers(values: np.ndarray, deltas: np.ndarray) -> list[DualArray]:
 
 
 def _order_derivative(taylor: list[Any], k: int) -> np.ndarray:
-    """Return the derivatives (8,) along eight directions of the k-th time derivative; NaN if it is not available.
+    """Return the derivatives (8,) of the k-th time derivative of a quantity along eight directions.
 
-    `taylor` are Taylor coefficients in time, as dual numbers.
+    `taylor` are the Taylor coefficients of the quantity in time, as dual numbers. The result is NaN if coefficient k is
+    not available.
     """
     if k >= len(taylor):
         return np.full(WIDTH, np.nan)

@@ -28,7 +28,7 @@ FREE = (("angle", "rotation", "rad"), ("travel", "translation", "m"))
 
 
 def report(equilibrium: Equilibrium) -> str:
-    """Return the text report shown by `print(equilibrium)`, at most about thirty lines."""
+    """Return the text that `print(equilibrium)` shows, at most about thirty lines."""
     model, count = equilibrium.system.model, len(equilibrium.position)
     errors = residuals(model, Kinematics.of(equilibrium), equilibrium.time, 0)[:, 0] if model.rows else np.zeros(0)
     lines = [
@@ -59,7 +59,7 @@ def _stability(equilibrium: Equilibrium) -> str:
 
 
 def _number(real: float, imaginary: float) -> str:
-    """Return a real eigenvalue, or a conjugate pair, as a string."""
+    """Return a real eigenvalue or a conjugate pair of eigenvalues as text."""
     if not imaginary:
         return f"{real:.4g}"
     return f"{real:.4g} ± {imaginary:.4g}i" if real else f"± {imaginary:.4g}i"

@@ -87,9 +87,10 @@ def root_locus(build: Callable[[float], Any], values: Iterable[float]) -> RootLo
 
 
 def _matched(previous: list[np.ndarray], values: np.ndarray) -> np.ndarray:
-    """Return eigenvalues sorted to match the previous ones or, if there are two sets, their linear extrapolation.
+    """Return eigenvalues in the order that continues the branches of the previous ones.
 
-    `previous` are the eigenvalues at earlier values of the parameter, `values` are to be sorted.
+    `values` are the eigenvalues at the new value of the parameter, and `previous` those at one or two earlier values.
+    They are matched to the previous ones or, if there are two sets, to their linear extrapolation.
     """
     from scipy.optimize import linear_sum_assignment
 

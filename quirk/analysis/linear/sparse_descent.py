@@ -1,12 +1,12 @@
 """Descent to equilibria of large systems with elastic beams, with sparse matrices.
 
-Far from equilibrium Newton's method may not converge. As in `pseudo_transient`, the strongly damped motion
-du/dtau = a(u), with the accelerations a, is followed by implicit steps
+Far from equilibrium Newton's method may not converge. As in `pseudo_transient`, the strongly damped motion du/dtau =
+a(u), with the accelerations a, is followed by implicit steps
 
  k (u - u_0) = a(u),   k = 1 / dtau,
 
-with k above the squared growth rate of the most unstable mode, so that the potential energy decreases. Each is solved
-by Newton's method, in the unknowns of `sparse_statics` and with the strains of `mixed_newton`.
+with k above the squared growth rate of the most unstable mode, so that the potential energy decreases. Each step is
+solved by Newton's method, in the unknowns of `sparse_statics` and with the strains of `mixed_newton`.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ LONGEST_STEP = 2 * np.pi
 def sparse_descent(system: System, start: State, t: float) -> State | None:
     """Return a state at rest near an equilibrium with lower potential energy than `start`, or None.
 
-    t is the time, s. Returns None if the system is unsuited to sparse matrices, if an equilibrium is near the start,
-    which may be unstable, if nothing resists a motion at the start (such as a free fall), or if the descent fails.
+    t is the time, s. The result is None in any of these cases: the system is unsuited to sparse matrices; an
+    equilibrium, which may be unstable, is near the start; nothing resists a motion at the start, such as a free fall;
+    or the descent fails.
     """
     if not suits(system):
         return None
@@ -70,7 +71,10 @@ def _transient(system: System, start: State, t: float) -> State | None:
 
 
 def _growth(linear: LinearizedStatics) -> float:
-    """Return a bound of the squared growth rates of unstable modes, at most FACTOR times the largest; 0 if stable."""
+    """Return an upper bound of the squared growth rates of all unstable modes, 1/s^2; 0 if there are none.
+
+    The bound is at most FACTOR times the largest squared growth rate.
+    """
     bound = GROWS * linear.size
     if linear.below(bound):
         return 0.0

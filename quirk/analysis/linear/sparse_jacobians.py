@@ -1,8 +1,8 @@
 """Sparse Jacobians of the equations of motion of a large system, from evaluations along few directions.
 
-At fixed multipliers the acceleration of a body depends only on bodies that share a force element or constraint with it.
-Many bodies can therefore be varied in one direction, provided that no body depends on two varied bodies (Curtis, Powell
-and Reid, IMA J. Appl. Math. 13 (1974)): 36 directions suffice for a chain of any length.
+At fixed multipliers the acceleration of a body depends only on bodies that share a force element or constraint with
+this body. Many bodies can therefore be varied in the same direction, provided that no body depends on two varied bodies
+(Curtis, Powell and Reid, IMA J. Appl. Math. 13 (1974)): 36 directions suffice for a chain of any length.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ class Local:
 def _add_directions(
     point: Point, directions: Directions, owners: list[np.ndarray], coordinates: np.ndarray, entries: dict[str, Any]
 ) -> None:
-    """Evaluate several directions at an operating point, and add the results to the entries of the Jacobians.
+    """Evaluate several directions at an operating point, and add the derivatives to the entries of the Jacobians.
 
-    In each direction the coordinates `coordinates` (indices 0 to 11) of many bodies are varied. `entries` are lists of
-    the nonzero entries of each Jacobian by name, which are extended. `owners` contains, for each body, internal
-    variable and row, the index of the varied body on which it depends, -1 for none.
+    In each direction the coordinates `coordinates` (indices 0 to 11) of many bodies are varied at once. `owners`
+    contains, for each body, internal variable and row, the index of the one varied body on which it depends, or -1.
+    `entries` holds lists of the nonzero entries of each Jacobian by name; they are extended.
     """
     accelerations, tangent = _free_accelerations(point, directions)
     bodies, internal, rows = owners
@@ -94,7 +94,10 @@ def _add_directions(
 
 
 def _note_internal(point: Point, entries: dict[str, Any]) -> None:
-    """Add the derivatives with respect to each internal variable to the `entries` of the Jacobians, by name."""
+    """Add the derivatives with respect to each internal variable to the entries of the Jacobians.
+
+    `entries` holds lists of the nonzero entries of each Jacobian by name; they are extended.
+    """
     for number in range(point.internal):
         directions = Directions.none(point.model, 1)
         directions.internal[number] = 1.0
@@ -106,10 +109,10 @@ def _note_internal(point: Point, entries: dict[str, Any]) -> None:
 
 
 def _free_accelerations(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
-    """Return derivatives (n, 6, D) of the accelerations at fixed multipliers, for D <= 8 directions, and a tangent.
+    """Return derivatives (n, 6, D) of the accelerations of n bodies at fixed multipliers along D <= 8 directions.
 
-    `point` is the operating point. The tangent consists of the derivatives with multipliers that vary so that the
-    constraints are satisfied.
+    `point` is the operating point. The second result is the `Tangent`, the derivatives with multipliers that vary so
+    that the constraints remain satisfied.
     """
     tangent = point.tangent(directions)
     model, slots = point.model, point.solver.slots
@@ -119,10 +122,10 @@ def _free_accelerations(point: Point, directions: Directions) -> tuple[np.ndarra
 
 
 def _neighbors(point: Point) -> tuple[Any, Any, Any]:
-    """Return sparse matrices whose nonzero entries mark the bodies on which bodies, rows and variables depend.
+    """Return three sparse matrices that mark the bodies on which bodies, constraint rows and internal variables depend.
 
-    `point` is the operating point with the model. There is one matrix each for bodies, constraint rows and internal
-    variables.
+    `point` is the operating point with the model. Row i of a matrix has nonzero entries at the bodies on which its i-th
+    body, constraint row or variable depends.
     """
     from scipy.sparse import csr_array, eye_array
 
@@ -172,9 +175,9 @@ def _colors(neighbors: Any) -> list[np.ndarray]:
 
 
 def _owners(touching: Any, members: np.ndarray) -> np.ndarray:
-    """Return for each row of a sparse matrix the index of the body in `members` on which the row depends, or -1.
+    """Return, for each row of a sparse matrix, the index of the body in `members` on which the row depends, or -1.
 
-    `touching` is the matrix; the nonzero entries of a row are the bodies on which it depends.
+    The nonzero entries of a row of `touching` mark the bodies on which it depends.
     """
     found = np.full(touching.shape[0], -1)
     part = touching[:, members].tocoo()

@@ -1,14 +1,16 @@
 """Modes of lowest frequency of a large system, by shift-and-invert iteration with sparse matrices.
 
-Small motions satisfy s E y = F y, a pencil with poses, velocities, internal variables and multipliers as unknowns y:
+Small motions satisfy s E y = F y, a pencil whose unknowns y are poses q, velocities v, internal variables and
+multipliers lambda:
 
  dq' = dv,   dv' = da + M^-1 A^T dlambda,   0 = dPhi,
 
-where da are the variations of the accelerations at fixed multipliers, and Phi the independent constraints. Variations
-are in the co-moving axes of a steady motion (`quirk.analysis.linear.steady_motion`). Nothing is eliminated, so F -
-sigma E is as sparse as the system, and is factorized once. Multipliers and rows give infinite eigenvalues, which the
-inverse maps to zero. All quantities are scaled by characteristic quantities of the system, because the perturbation of
-infinite eigenvalues by round-off depends on the scaling.
+where da are the variations of the accelerations at fixed multipliers, M the mass matrix, and A the rows of the
+independent constraints Phi. Variations are in the co-moving axes of a steady motion
+(`quirk.analysis.linear.steady_motion`). Nothing is eliminated, so F - sigma E, with the shift sigma, is as sparse as
+the system, and is factorized once. Multipliers and rows give infinite eigenvalues, which the inverse maps to zero. All
+quantities are scaled by characteristic quantities of the system, because the perturbation of infinite eigenvalues by
+round-off depends on the scaling.
 """
 
 from __future__ import annotations
@@ -103,7 +105,7 @@ def _slowest(point: Point, local: Local, steady: Steady, count: int, rate: float
 
 
 def _units(point: Point, F: Any, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return units of the rows and columns of F for which its entries have similar magnitudes.
+    """Return units of the rows and columns of the sparse matrix F for which its entries have similar magnitudes.
 
     `point` is the operating point. `rate`, 1/s, is the order of magnitude of the angular frequencies of the system; it
     is the unit of velocities.
@@ -133,10 +135,10 @@ def _largest(A: Any, axis: int) -> np.ndarray:
 
 
 def _same_modes(modes: Found, steady: Steady, later: Point, tau: float, rate: float) -> bool:
-    """Return whether the modes at one point of a steady motion are also modes at `later`, a time `tau` (s) afterward.
+    """Return whether the modes at one point of a steady motion are also modes at a later point.
 
-    `rate`, 1/s, is the order of magnitude of the angular frequencies of the system, in proportion to which eigenvalues
-    may differ. `steady` is the steady motion.
+    `later` is the operating point after the time `tau`, s. Eigenvalues may differ in proportion to `rate`, 1/s, the
+    order of magnitude of the angular frequencies of the system. `steady` is the steady motion.
     """
     values, shapes, inside = modes
     moved = steady.carried_later(Directions.of_shapes(later.model, shapes, inside), tau)
@@ -189,10 +191,10 @@ def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
 
 
 def _kinematic_part(point: Point, steady: Steady, size: int) -> Any:
-    """Return the kinematic part of F: rates of poses due to velocities, and the rotation of the co-moving axes.
+    """Return the kinematic part of the matrix F: rates of poses due to velocities, and the rotation of co-moving axes.
 
-    `point` is the operating point, `steady` the steady motion with the axes, and `size` the number of rows and columns
-    of F.
+    `point` is the operating point, `steady` the steady motion of the axes, and `size` the number of rows and columns of
+    F.
     """
     from scipy.sparse import csr_array
 

@@ -38,11 +38,11 @@ ROUND_OFF = 1e-14
 
 
 def stability(system: System, state: State, t: float) -> bool | None:
-    """Return whether an equilibrium at time t (s) is stable, or None if eigenvalues must be computed.
+    """Return whether an equilibrium at time t (s) is stable, or None if only eigenvalues can decide.
 
     The result is None if the system is small, has loads other than those of beams, springs, dampers, gravity and
-    constant forces, or has prescribed motions that vary. If the stiffness along a motion is zero up to round-off, the
-    result is None if its computed value is negative, and True if it is positive.
+    constant forces, or has prescribed motions that vary. Stiffness that is zero up to round-off counts by the sign of
+    its computed value: the result is None if it is negative, and True if it is positive.
     """
     if not suits(system) or not is_conservative_or_damped(system.model):
         return None

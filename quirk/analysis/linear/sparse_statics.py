@@ -63,7 +63,7 @@ def sparse_newton(system: System, start: State, t: float) -> tuple[State, float]
 
 
 def suits(system: System) -> bool:
-    """Whether a system is large, has beams, and has no parts for which sparse matrices give wrong results."""
+    """Whether sparse matrices suit a system: it is large, has beams, and has no parts for which they are wrong."""
     model = system.model
     return (
         6 * len(model.mass) - model.rows >= LARGE
@@ -164,9 +164,9 @@ class LinearizedStatics:
         return cls(point, K, csr_array(diags_array(1.0 / lengths) @ B), float(np.abs(K.data).max(initial=0.0)))
 
     def factors(self, shift: float) -> Any:
-        """Return the factors of [K - shift, B^T; B, 0], or None if the matrix is singular up to round-off.
+        """Return the factors of the matrix [K - shift, B^T; B, 0], or None if it is singular up to round-off.
 
-        `shift` is in 1/s^2.
+        K is the derivative of the accelerations, and B are the constraint rows; `shift` is in 1/s^2.
         """
         from scipy.sparse import block_array, eye_array
         from scipy.sparse.linalg import LinearOperator, onenormest, splu
@@ -184,9 +184,9 @@ class LinearizedStatics:
         return found if onenormest(inverse) * self.size * INDIFFERENT < 1.0 else None
 
     def solved(self, b: np.ndarray) -> np.ndarray | None:
-        """Return the displacement (6 n,) that causes accelerations b (6 n,), apart from constraint loads.
+        """Return the displacement (6 n,) that changes the accelerations by b (6 n,), up to constraint loads.
 
-        Returns None if the displacement is undetermined because of motions without stiffness.
+        The result is None if the displacement is undetermined because of motions without stiffness.
         """
         factors = self.factors(0.0)
         return None if factors is None else factors.solve(np.concatenate([b, np.zeros(self.B.shape[0])]))[: len(b)]
@@ -194,9 +194,9 @@ class LinearizedStatics:
     def growing(self) -> np.ndarray | None:
         """Return the unstable modes as columns (6 n, g), or None if they cannot be found with sparse matrices.
 
-        Squared growth rates have real parts below any shift for which the symmetric part of shift - K is positive
-        definite, and imaginary parts bounded by the norm of the antisymmetric part of K (Bendixson). The squared growth
-        rates of all unstable modes are therefore among the eigenvalues nearest to the shift.
+        The squared growth rates are eigenvalues of K. Their real parts are below any shift for which the symmetric part
+        of shift - K is positive definite, and their imaginary parts are bounded by the norm of the antisymmetric part
+        of K (Bendixson). Those of all unstable modes are therefore among the eigenvalues nearest to the shift.
         """
         from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, norm
 
@@ -229,8 +229,8 @@ class LinearizedStatics:
     def below(self, shift: float) -> bool:
         """Whether all eigenvalues of the symmetric part of K, restricted to allowed motions, are below `shift`.
 
-        `shift` is in 1/s^2. Excluded motions are penalized by an added stiffness; if this is too small, False may be
-        returned wrongly.
+        `shift` is in 1/s^2. Motions that the constraints exclude are penalized by an added stiffness; if this is too
+        small, False may be returned wrongly.
         """
         from scipy.linalg import LinAlgError, cholesky_banded
         from scipy.sparse import csr_array, eye_array

@@ -70,16 +70,20 @@ class States:
         return cls(free, [*listed, *internal], _combined(basis, back), chosen, rates)
 
     def system_matrix(self, frame: OperatingVariation) -> np.ndarray:
-        """Return A (F, F) of x' = A x.
+        """Return the matrix A (F, F) of the linear system x' = A x.
 
-        `frame` contains the time derivatives of the states' directions, in the axes of the steady motion.
+        `frame` contains the time derivatives of the directions of the states, in the co-moving axes of the steady
+        motion.
         """
         if not self.coordinates:
             return self.free.coordinates(frame.bodies, frame.internal)
         return self._rates_of_names(frame)
 
     def input_matrix(self, directions: Directions) -> tuple[np.ndarray, OperatingVariation]:
-        """Return B (F, i) for i variations of parameters, and the variations of the motion at constant x."""
+        """Return the input matrix B (F, i) of the linear system, and the variations of the motion at constant states x.
+
+        `directions` contains the i variations of parameters.
+        """
         point = self.free.point
         completed = self.free.completed(directions)
         if not self.coordinates:
@@ -99,9 +103,10 @@ class States:
 
 
 def _changes(chosen: list[Named], changes: QuantityDerivatives) -> np.ndarray:
-    """Return the derivatives (c, 3, D) of c coordinates, their rates and second time derivatives, along D directions.
+    """Return the derivatives (c, 3, D) of c coordinates along D directions.
 
-    `chosen` are the coordinates, and `changes` contains the derivatives of the motion.
+    The middle index stands for the coordinate, its rate and its second time derivative. `chosen` are the coordinates,
+    and `changes` contains the derivatives of the motion along the directions.
     """
     point = changes.point
     found = [changes.coordinate(one.of, rows_of(point, one.of))[1] for one in chosen]  # type: ignore[arg-type]
@@ -126,7 +131,7 @@ def _combined(basis: Directions, columns: np.ndarray) -> Directions:
 
 
 def _internal(point: Point) -> list[tuple[str, str]]:
-    """Return the pair of element and variable name for each internal variable of the model at an operating point."""
+    """Return the names of element and variable for each internal variable of the model at an operating point."""
     by_name = {element.name: element for element in point.system.forces}
     return [(own, name) for own in point.model.carried.internal for name in by_name[own].internal]
 
@@ -141,10 +146,10 @@ def _require_coordinates(chosen: list[Named]) -> None:
 
 
 def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: np.ndarray) -> None:
-    """Raise an InputError if c coordinates do not determine all poses near the operating point `point`.
+    """Raise an InputError unless c coordinates determine all poses near an operating point.
 
     `chosen` are the coordinates, and `values` (c, F) are their derivatives with respect to the states; `moved` (n, 6,
-    p) are the motions of the bodies along the p free pose coordinates.
+    p) are the motions of the n bodies along the p free coordinates of poses.
     """
     p = moved.shape[2]
     for one, row in zip(chosen, values, strict=True):

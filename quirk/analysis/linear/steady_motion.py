@@ -1,8 +1,9 @@
 """Steady motions: a common rigid motion of all n bodies, with an additional spin of each body about a body-fixed axis.
 
 The velocities are the sum of a rigid motion, v = V + Omega x r, and of spins sigma_i that are constant in body axes. In
-co-moving axes the equations of small motions have constant coefficients, z' = (J - dXi) z, where dXi z is the rate of a
-variation z that is constant in these axes.
+co-moving axes the equations of small motions have constant coefficients, z' = (J - dXi) z. Here z' = J z are the
+equations in inertial axes, and dXi z is the rate, in inertial axes, of a variation z that is constant in the co-moving
+axes.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Steady:
     def convected_rates(self, bodies: np.ndarray) -> np.ndarray:
         """Return the rates (n, 12, D) of D variations that are constant in the co-moving axes of this motion.
 
-        `bodies` (n, 12, D) are the variations.
+        `bodies` (n, 12, D) are the variations of the poses and velocities of n bodies.
         """
         found = np.empty_like(bodies)
         for part in (SHIFT, VELOCITY):
@@ -85,7 +86,10 @@ class Steady:
         return replace(state, position=moved, orientation=turned, velocity=state.velocity @ R.T, angular_velocity=omega)
 
     def carried_later(self, directions: Directions, tau: float) -> Directions:
-        """Return variations that are constant in the co-moving axes after the steady motion for a time tau, s."""
+        """Return variations, constant in the co-moving axes, after this steady motion has continued for a time tau, s.
+
+        `directions` contains the variations at the beginning.
+        """
         R, back = rotation.matrix(rotation.exp(self.turning * tau)), rotation.matrix(rotation.exp(self.spin * tau))
         bodies = np.empty_like(directions.bodies)
         for part in (SHIFT, VELOCITY):
@@ -128,8 +132,8 @@ def _internal_size(point: Point) -> np.ndarray:
 def load_rate(point: Point) -> float:
     """Return the rate (1/s) of the motion that the loads at an operating point would cause without mutual cancellation.
 
-    It is the square root of a / L, with the largest acceleration a and the characteristic length L of the system, or of
-    the largest angular acceleration.
+    It is the square root of a / L or, if larger, of alpha, where a and alpha are the largest linear and angular
+    accelerations, and L is the characteristic length of the system.
     """
     return _scales(point)[0]
 
@@ -137,14 +141,19 @@ def load_rate(point: Point) -> float:
 def rate_of(point: Point) -> float:
     """Return the order of magnitude of angular frequencies and growth rates at an operating point, 1/s.
 
-    It is the larger of the rate of the loads, see `load_rate`, and the rate of the motion: the largest angular
-    velocity, or velocity divided by the characteristic length of the system.
+    It is the larger one of two rates: that of the motion caused by the loads without mutual cancellation, and that of
+    the present motion, which is the largest angular velocity, or velocity divided by the characteristic length.
     """
     return max(_scales(point))
 
 
 def _scales(point: Point) -> tuple[float, float]:
-    """Return the rate of the loads, see `load_rate`, and of the motion, see `rate_of`, at an operating point, 1/s."""
+    """Return orders of magnitude of two rates at an operating point, 1/s: of the loads, and of the present motion.
+
+    With the largest linear and angular accelerations a and alpha that the loads would cause without mutual
+    cancellation, the largest velocity v and angular velocity omega of all bodies, and the characteristic length L of
+    the system, these are sqrt(max(a / L, alpha)) and max(v / L, omega).
+    """
     linear, angular = gross_accelerations(point.model, point.kin, point.laws)
     length = point.model.length
     state = point.state
@@ -196,9 +205,10 @@ def _changes_in_time(point: Point) -> bool:
 
 
 def _candidates(point: Point) -> list[Steady]:
-    """Return the rigid motions that match velocities and accelerations at an operating point.
+    """Return the rigid motions that match the velocities and accelerations at an operating point; [] if there is none.
 
-    They are those of least norm and of least spin. The list is empty if there is none.
+    If several motions match, the results are the one of least norm and the one with the least spins of the bodies
+    relative to it.
     """
     length, state, R = point.model.length, point.state, point.kin.rotation[:-1]
     middle = state.position.mean(axis=0)
@@ -232,7 +242,7 @@ def _candidates(point: Point) -> list[Steady]:
 
 
 def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
-    """Yield the steady motions that match velocities and accelerations of a moving state, now and at a later time.
+    """Yield the steady motions that match the velocities and accelerations at an operating point and at a later one.
 
     Each item consists of the motion, the later operating point, and the time until then (s). Whether the coefficients
     of small motions are constant is not tested.
@@ -246,9 +256,9 @@ def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
 
 
 def _later_point(point: Point, steady: Steady) -> tuple[Point, float] | None:
-    """Return the operating point reached by a steady motion after a time tau, and tau, s.
+    """Return the operating point after a steady motion for a time tau, and tau, s.
 
-    Returns None if the accelerations at this point do not match, so that the motion is not steady.
+    The result is None if the accelerations at this point do not match, so that the motion is not steady.
     """
     tau = LATER / max(
         np.abs(point.state.angular_velocity).max(), np.abs(point.state.velocity).max() / point.model.length
@@ -266,9 +276,10 @@ def _later_point(point: Point, steady: Steady) -> tuple[Point, float] | None:
 
 
 def _is_constant(free: NullSpaceBasis, variation: OperatingVariation, steady: Steady, later: Point, tau: float) -> bool:
-    """Whether the coefficients of small motions are equal at a later point of a steady motion.
+    """Whether the coefficients of the equations of small motions are equal at two points of a steady motion.
 
-    `variation` contains the time derivatives of the basis directions `free`; `later` is reached after `tau`, s.
+    `later` is the point reached after the time `tau`, s. `variation` contains the time derivatives of the basis
+    directions `free` at the first point.
     """
     point = free.point
     scale = max(_scales(point)) ** 2

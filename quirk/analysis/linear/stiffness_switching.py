@@ -17,9 +17,9 @@ JUMPS, UNEVEN = 1e-3, 0.25
 
 
 def switched_elements(point: Point, halfway: Point, neighbor: Point) -> list[ForceElement]:
-    """Return the force elements whose stiffness or damping jumps between two neighboring operating points.
+    """Return the force elements whose stiffness or damping jumps between the operating points `point` and `neighbor`.
 
-    `halfway` is a point between them.
+    `halfway` is an operating point between them, which serves to distinguish jumps from continuous changes.
     """
     elements = [element for element, _ in point.model.forces]
     return [
@@ -38,10 +38,10 @@ def _jumps(first: np.ndarray, halfway: np.ndarray, last: np.ndarray) -> bool:
 
 
 def _by_bodies(point: Point, number: int) -> np.ndarray:
-    """Return the derivatives (b, 6, 12 b) of a force element's loads on its b bodies.
+    """Return the derivatives (b, 6, 12 b) of the loads of a force element on its b bodies.
 
-    They are with respect to poses and velocities of these bodies at the operating point `point`, with the
-    characteristic length of the system as unit of length; `number` is the index of the element.
+    They are with respect to poses and velocities of these bodies at the operating point `point`; `number` is the index
+    of the element. The characteristic length of the system is the unit of length.
     """
     model, rows = point.model, point.model.forces[number][1]
     bodies = sorted({row for row in rows if row < len(model.mass)})

@@ -1,8 +1,9 @@
-"""Sparsity pattern of the blocks of S = A M^-1 A^T, and the products that form each block.
+"""Sparsity pattern of the block factorization of S = A M^-1 A^T, with constraint rows A and mass matrix M.
 
-A is the matrix of constraint rows and M the mass matrix. A node is a group of up to six rows, or a hub: a body with
-many joints whose acceleration remains an unknown. There are K nodes; "later" refers to the order of elimination. The
-pivot of a row is its squared distance from the span of the rows before it, in this order.
+A node is a group of up to six rows of one joint, or a hub: a body with many joints whose acceleration remains an
+unknown. A block is the part of S that couples two nodes; it is a sum of products of rows, one for each body that the
+nodes share. There are K nodes; "later" refers to the order of elimination. The pivot of a row is its squared distance
+from the span of the rows before it, in this order.
 """
 
 from __future__ import annotations
@@ -26,17 +27,20 @@ Products = dict[tuple[int, int], list[tuple[int, int, int, int, int, float]]]
 
 
 class Blocks:
-    """Block patterns of one model: of all nodes (joints), or only of nodes with independent rows if fill-in is large.
+    """Patterns of the block factorization of one model: for all nodes (joints), or for a selection of them.
+
+    The selection excludes nodes without independent rows. It is used only if elimination of all nodes is expensive.
 
     Parameters
     ----------
-    neighbours : later nodes coupled with each node at its elimination
-    rows, sign : number of rows and sign of the pivots of each node, see `Pattern`
-    products : for each block, the products of rows whose sum is the initial block
+    neighbours : for each node, the later nodes coupled with it when it is eliminated
+    rows, sign : number of rows of each node, and sign of its pivots: 1 for joints, -1 for hubs (bodies with many
+        joints)
+    products : for each pair of coupled nodes, the products of rows whose sum is their block before elimination
 
     Attributes
     ----------
-    dense : whether elimination of all nodes would take too many block products
+    dense : whether elimination of all nodes would require too many block products
     """
 
     def __init__(
@@ -48,16 +52,16 @@ class Blocks:
 
     @cached_property
     def full(self) -> Pattern:
-        """Block pattern in which all nodes have rows."""
+        """Pattern of the block factorization of all nodes."""
         return block_pattern(self.neighbours, self.rows, self.sign, self.products)
 
     @cached_property
     def empty(self) -> Pattern:
-        """Pattern without blocks, for systems without selected rows."""
+        """Pattern of the block factorization if no rows are selected; it has only empty diagonal blocks."""
         return self.of(np.zeros(len(self.rows), dtype=bool))
 
     def of(self, selected: np.ndarray) -> Pattern:
-        """Return the pattern in which only the nodes in the mask `selected` (K,) have rows and blocks."""
+        """Return the pattern of the block factorization of the nodes that are true in the mask `selected` (K,)."""
         if selected.all():
             return self.full
         rows = np.where(selected, self.rows, 0)
@@ -79,9 +83,15 @@ class Blocks:
 def block_pattern(
     neighbours: Sequence[Sequence[int]], rows: np.ndarray, sign: np.ndarray, products: Products
 ) -> Pattern:
-    """Return a block pattern: positions of blocks, products of rows in them, and updates by earlier nodes.
+    """Return the pattern of a block factorization: positions of all blocks, and the products that form each of them.
 
-    The arguments are as for `Blocks`.
+    Initial blocks are sums of products of constraint rows; elimination of earlier nodes subtracts products of blocks.
+
+    Parameters
+    ----------
+    neighbours : for each node (joint or hub), the later nodes coupled with it when it is eliminated
+    rows, sign : number of rows of each node, and sign of its pivots
+    products : for each pair of coupled nodes, the products of rows whose sum is their initial block
     """
     first = np.concatenate([[0], np.cumsum([1 + len(later) for later in neighbours])]).astype(np.int64)
     column = np.array([c for k, later in enumerate(neighbours) for c in (k, *later)], dtype=np.int64)
@@ -134,11 +144,11 @@ def block_pattern(
 
 
 def _pointers(lists: Sequence[Sequence[object]]) -> np.ndarray:
-    """Return the index of the first entry of each list in their concatenation, and the total length."""
+    """Return the index of the first entry of each list in the concatenation of all, followed by the total length."""
     return np.concatenate([[0], np.cumsum([len(entries) for entries in lists])]).astype(np.int64)
 
 
 def block_size(pattern: Pattern) -> int:
-    """Return the number of elements of all blocks of a pattern in the array B, which is the same in the array Q."""
+    """Return the length of the arrays B and Q, which store all blocks of a factorization with this pattern."""
     rows = np.repeat(pattern.rows, np.diff(pattern.first))
     return int(WIDTH * max(rows.sum(), pattern.rows[pattern.column].sum()))

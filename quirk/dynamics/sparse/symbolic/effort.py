@@ -1,7 +1,8 @@
-"""Estimated times of evaluations by rows, and by recursion over a forest whose loops are closed by rows.
+"""Estimated times of an evaluation of the accelerations by its two methods, from the topology of a system.
 
-They are compared in detail at the selection of rows (`kernels.closing_effort`). Here systems are excluded for which the
-tables would be too large.
+One method eliminates all constraint rows. The other uses recursion over a forest of joints, and adds rows only for the
+constraints that close loops. Systems for which recursion is clearly slower, or its matrices too large, are excluded
+here; otherwise the method is chosen when independent rows are selected, see `kernels.closing_effort`.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ MOST_ELEMENTS = 200
 
 
 def effort_of_rows(rows: int, neighbours: Sequence[Sequence[int]]) -> tuple[float, float]:
-    """Return the estimated time of an evaluation by rows without solution, and of each solve, microseconds.
+    """Return the estimated times of elimination of all constraint rows, microseconds: its factorization, and one solve.
 
-    `neighbours` are those of each node in the elimination.
+    The factorization includes computation of the rows. `rows` is the number of rows; `neighbours` are the later nodes
+    (joints) coupled with each node when it is eliminated.
     """
     products = sum(len(later) * (len(later) + 1) // 2 for later in neighbours)
     return PER_ROW * rows + PER_PRODUCT * products, PER_ROW_OF_SOLVE * rows
@@ -36,9 +38,16 @@ def effort_of_rows(rows: int, neighbours: Sequence[Sequence[int]]) -> tuple[floa
 def suitable_paths(
     chain: Links, ends: Sequence[tuple[int, ...]], rows: Sequence[int], effort: tuple[float, float]
 ) -> ClosingPaths | None:
-    """Return the paths of closings to the roots of a forest, or None if rows are faster or the matrices too large.
+    """Return the paths from loop-closing constraints to the roots of a forest; None if recursion is not suitable.
 
-    `ends` are the bodies of each closing, `rows` their numbers of rows, and `effort` is that of all rows.
+    Recursion over the forest is not suitable if elimination of all rows is faster, or if its matrices are too large.
+
+    Parameters
+    ----------
+    chain : joints of the forest
+    ends : indices of the bodies of each loop-closing constraint
+    rows : number of rows of each loop-closing constraint
+    effort : estimated times of elimination of all rows, microseconds: factorization, and one solve
     """
     depth, n = depths(chain), len(chain.body)
     longest = [max((depth[body] for body in bodies if body < n), default=0) for bodies in ends]

@@ -1,8 +1,8 @@
 """Preparation of the orthogonal factorization: elimination tree and fronts.
 
-A node is a group of up to six rows, or a hub: a body with many joints whose acceleration remains an unknown. A front is
-the dense matrix to which reflections are applied when a node is eliminated. G is the array of all rows. The pivot of a
-row is its squared distance from the span of the rows before it, in the order of elimination.
+A node is a group of up to six constraint rows of one joint, or a hub: a body with many joints whose acceleration
+remains an unknown. A front is the dense matrix to which reflections are applied when a node is eliminated. The array G
+contains, for each row, the forces and moments of a unit multiplier.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from ..kernels.orthogonal import Fronts, Triangle
 
 @dataclass(frozen=True)
 class BodySides:
-    """Joints at one body, with the positions of their loads on the body in the array G of all rows.
+    """Loads of all joints on one body: their positions in the array G of constraint rows, and their factors.
 
     Attributes
     ----------
     nodes : nodes of the joints
-    force, moment : index in G of the first element of the forces, and of the moments, of each joint
-    scale : factors of the forces
+    force, moment : index in G of the first force component, and of the first moment component, of each joint
+    scale : for each joint, the factor by which its forces are multiplied: a sign over the square root of the body's
+        mass
     """
 
     nodes: Sequence[int]
@@ -36,18 +37,18 @@ class BodySides:
 
 @dataclass(frozen=True)
 class Orthogonal:
-    """Pattern of the orthogonal factorization of one model, for `triangularise`.
+    """Sparsity pattern of the orthogonal factorization of one model.
 
-    A node is a joint, or a hub: a body with many joints. A side is one body of a joint.
+    A node is a joint, or a hub: a body with many joints. The factorization is computed by `triangularise`.
 
     Attributes
     ----------
-    fronts : tables of the fronts
-    scale : factor of the force of each side: inverse square root of the body's mass, with a sign
-    weight : factor of the forces in each product of rows in a coupling with a hub
-    pivots : (K,) first element of the diagonal block of each of K nodes in the factor
-    sizes : numbers of elements of the factor, of the largest front and of the stack, and number of rows of the largest
-        front
+    fronts : tables of the fronts, the dense matrices in which the nodes are eliminated
+    scale : for each joint at each body, the factor of its forces: a sign over the square root of the body's mass
+    weight : factor of the forces in each product of rows that couples a joint with a hub
+    pivots : (K,) index of the first element of each of K diagonal blocks in the triangular factor
+    sizes : numbers of elements of the factor, of the largest front and of the stack of remaining rows, and number of
+        rows of the largest front
     """
 
     fronts: Fronts
@@ -57,7 +58,7 @@ class Orthogonal:
     sizes: tuple[int, int, int, int]
 
     def triangle(self) -> Triangle:
-        """Return new arrays for the results of `triangularise`, for one solver."""
+        """Return new arrays for the triangular factor, and scratch arrays for its computation, for one solver."""
         factor, front, stack, rows = self.sizes
         K = len(self.pivots)
         return Triangle(*(aligned(size) for size in (factor, WIDTH * K, front, stack, rows, 2 * K, K)))
@@ -74,16 +75,18 @@ def orthogonal(
     bodies: Sequence[BodySides],
     couplings: Mapping[tuple[int, int], Sequence[tuple[int, int, int, int, float]]],
 ) -> Orthogonal:
-    """Return the pattern of the orthogonal factorization of a model.
+    """Return the sparsity pattern of the orthogonal factorization of a model.
+
+    A node is a joint, or a hub: a body with many joints.
 
     Parameters
     ----------
-    neighbours : later nodes coupled with each node
-    rows, sign : number of rows and sign of the pivots of each node
+    neighbours : for each node, the later nodes coupled with it when it is eliminated
+    rows, sign : number of rows of each node, and sign of its pivots: 1 for joints, -1 for hubs
     bodies : joints at each body, except at hubs and the ground
-    couplings : for each pair of a joint and a hub, the products of rows whose sum couples them, each as the first
-        elements in G of the moments (left, right) and forces (left_force, right_force) of both factors, and the weight
-        of the forces
+    couplings : for each coupled pair of a joint and a hub, the products of rows whose sum is their block. A product is
+        a tuple (left, right, left_force, right_force, weight): the indices in the array G of the moments of both
+        factors and of their forces, and the weight of the forces
     """
     K = len(neighbours)
     first = _pointers(1 + len(later) for later in neighbours)
@@ -141,9 +144,9 @@ def orthogonal(
 
 
 def _tree(neighbours: Sequence[Sequence[int]]) -> tuple[np.ndarray, list[list[int]]]:
-    """Return the nodes in postorder and the children of each node in the elimination tree.
+    """Return the nodes in postorder of the elimination tree, and the children of each node in this tree.
 
-    The parent of a node is its first later neighbor. `neighbours` are the later nodes coupled with each node.
+    The parent of a node is the first of its later neighbors. `neighbours` are the later nodes coupled with each node.
     """
     children: list[list[int]] = [[] for _ in neighbours]
     roots: list[int] = []
@@ -167,10 +170,18 @@ def _pairs(
     start: np.ndarray,
     rows: np.ndarray,
 ) -> list[tuple[int, int, int, int]]:
-    """Return the pairs of blocks of node n whose product is subtracted from a block that couples a joint and a hub.
+    """Return the pairs of blocks whose product is subtracted from another block when node n is eliminated.
 
-    A hub is a body with many joints. `later` are the later neighbors of the node; `sign` is 1 for joints and -1 for
-    hubs, `rows` are the numbers of rows of the nodes, and the other arguments give the positions of their blocks.
+    Only blocks that couple a joint with a hub, a body with many joints, are listed; reflections eliminate all others. A
+    pair consists of the positions of both factors and of the reduced block in the array of the factor, and the number
+    of rows of the reduced block.
+
+    Parameters
+    ----------
+    later : later nodes coupled with node n
+    sign, rows : 1 for joints and -1 for hubs; number of rows of each node
+    index : for each node, the place of each coupled node among its blocks
+    first, start : first block of each node, and position of each block in the array of the factor
     """
     joints, hubs = ([c for c in later if sign[c] == kind] for kind in (1.0, -1.0))
     pairs = []
@@ -190,13 +201,19 @@ def _sizes(
     children: Sequence[Sequence[int]],
     at_node: Sequence[Sequence[BodySides]],
 ) -> tuple[np.ndarray, tuple[int, int, int]]:
-    """Return the maximum number of rows of each front, and the sizes of the arrays.
+    """Return the maximum numbers of rows of each front, and the sizes of the arrays of the factorization.
 
-    The numbers of rows (2 K,) are those for joints (positive sign) and those for hubs (negative sign), which are bodies
-    with many joints. The sizes are the number of elements of the largest front, the number of elements of the stack for
-    the remaining rows of fronts, and the largest number of rows. `neighbours`, `rows` and `sign` are as for
-    `orthogonal`; `order` lists the nodes in postorder, `children` are those in the elimination tree, and `at_node`
-    contains the bodies assembled at each node.
+    A front is the dense matrix in which a node, a joint or a hub (a body with many joints), is eliminated. Its rows
+    belong to joints or to hubs; the first result (2 K,) has both numbers for each of K nodes. The sizes are the number
+    of elements of the largest front, that of the stack of rows that remain for the parents, and the largest number of
+    rows.
+
+    Parameters
+    ----------
+    neighbours : for each node, the later nodes coupled with it when it is eliminated
+    rows, sign : number of rows of each node, and 1 for joints or -1 for hubs
+    order, children : nodes in postorder of the elimination tree, and the children of each node in this tree
+    at_node : bodies whose joints enter the front of each node
     """
     K = len(neighbours)
     kinds, counts = (np.asarray(sign) < 0).astype(int).tolist(), rows.tolist()

@@ -1,8 +1,8 @@
-"""Order of elimination of the unknowns, computed once per topology.
+"""Order of elimination of multipliers and hub accelerations, computed once per topology.
 
-Unknowns are the multipliers of each joint and, for a body with many joints (a hub), its acceleration. Elimination of a
-body with d joints couples all of them, which requires d^2 blocks. A hub that remains an unknown is coupled to each
-joint once, and the branches attached to it are eliminated before it.
+The unknowns are the multipliers of each joint and the accelerations of hubs, which are bodies with many joints. A body
+with d joints that is not a hub couples all of them with each other, which requires d^2 blocks. A hub is coupled with
+each of its joints only, and branches attached to it are eliminated before it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ class Elimination:
 
     Attributes
     ----------
-    order : unknowns in the order of elimination; the m joints are 0 ... m - 1, and hub hubs[k] is m + k
-    hubs : bodies whose accelerations remain unknowns
-    neighbours : later unknowns coupled with each unknown, both as positions in the order, ascending
+    order : unknowns in the order of elimination: k < m denotes the multipliers of joint k of m joints, m + k the
+        acceleration of body hubs[k]
+    hubs : bodies with many joints, whose accelerations remain unknowns
+    neighbours : for each position in `order`, the positions of the later unknowns coupled with it, ascending
     """
 
     order: list[int]
@@ -41,8 +42,9 @@ class Elimination:
 def eliminate(joints: Sequence[tuple[int, ...]], bodies: int, most_joints: int = MOST_JOINTS) -> Elimination:
     """Return the elimination order of the unknowns of a system: multipliers of joints, and accelerations of hubs.
 
-    `joints` lists the bodies of each joint; body `bodies` is the ground. Bodies with branches and more than
-    `most_joints` joints are hubs.
+    `joints` lists the bodies of each joint, where the index `bodies` denotes the ground. Hubs are the bodies with more
+    than `most_joints` joints of which at least two carry a branch that is connected with the rest of the system only
+    there.
     """
     m = len(joints)
     at_body: list[list[int]] = [[] for _ in range(bodies + 1)]
@@ -77,11 +79,12 @@ def eliminate(joints: Sequence[tuple[int, ...]], bodies: int, most_joints: int =
 
 
 def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list[int], list[set[int]]]:
-    """Return a minimum-degree elimination order, and the later neighbors of each unknown.
+    """Return a minimum-degree elimination order, and the later neighbors of each unknown in this order.
 
-    `coupled` are the neighbors of each unknown; an unknown is eliminated only after all unknowns in its set in `waits`.
-    Among unknowns of equal degree, the unknown whose couplings have been unchanged longest comes first. The elimination
-    therefore alternates between the ends of a chain, which a processor can compute in parallel.
+    `coupled` are the neighbors of each unknown, and `waits` the unknowns that must be eliminated before it. Among
+    unknowns of equal degree, the one whose couplings have been unchanged longest comes first. The elimination of a
+    chain therefore alternates between its two ends, so that successive steps are independent and a processor can
+    overlap them.
     """
     count = len(coupled)
     degree = [len(others) for others in coupled]
@@ -129,9 +132,10 @@ def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list
 
 
 def _closed(clique: set[int], coupled: list[set[int]], degree: list[int]) -> bool:
-    """Return whether a set of unknowns is a clique that is not coupled with other unknowns.
+    """Return whether all unknowns of a set are coupled with each other, and with no unknown outside it.
 
-    `coupled` are the neighbors and `degree` the number of neighbors of each unknown.
+    `coupled` are the neighbors and `degree` the number of neighbors of each unknown. False is returned for small sets,
+    for which the test would not save time.
     """
     if len(clique) < CLIQUE or any(degree[member] != len(clique) - 1 for member in clique):
         return False
@@ -139,7 +143,7 @@ def _closed(clique: set[int], coupled: list[set[int]], degree: list[int]) -> boo
 
 
 def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[set[int]]]:
-    """Reorder an elimination, with the same fill-in, such that small subtrees are contiguous and come first.
+    """Reorder an elimination, with the same fill-in, so that each small subtree is contiguous; subtrees come first.
 
     `order` lists the unknowns in the order of elimination, and `later` the later neighbors of each. The unknowns of a
     subtree are then adjacent in memory, which saves time in systems larger than the processor's caches.
@@ -167,11 +171,11 @@ def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[s
 
 
 def branches(joints: Sequence[tuple[int, ...]], bodies: int) -> dict[int, int]:
-    """Return the joints that are bridges of the graph of bodies and joints, each with the body on its root side.
+    """Return the joints whose removal disconnects a branch, each with the body from which the branch then separates.
 
-    The result maps the index of a bridge to the index of a body; the ground has the index `bodies`. The removal of a
-    bridge disconnects a branch from the rest of the system, which contains the root: the ground, or any body of a part
-    that is not connected with the ground. The search is depth-first with low points (Tarjan).
+    These joints are the bridges of the graph of bodies and joints. The result maps the index of a bridge to the index
+    of its body on the side of the root; the ground has the index `bodies`. The root is the ground, or any body of a
+    part that is not connected with the ground. The search is depth-first with low points (Tarjan).
     """
     at_body: list[list[tuple[int, int]]] = [[] for _ in range(bodies + 1)]
     owner: list[int] = []

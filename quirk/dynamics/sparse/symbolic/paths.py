@@ -1,4 +1,4 @@
-"""Paths of constraints through a forest of joints to its roots."""
+"""Paths from the bodies of loop-closing constraints through a forest of joints to its roots."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ FREEDOMS[[HINGE, SLIDER, CYLINDRICAL, UNIVERSAL, BALL, FREE]] = 1, 1, 2, 2, 3, 6
 
 
 class ClosingPaths:
-    """Paths from the bodies of closings to the roots of a forest, whose bodies are in slots in the order of its links.
+    """Paths from the bodies of loop-closing constraints to the roots of a forest of joints.
+
+    A slot is the position of a body in the order of the forest, from the tips to the roots.
 
     Parameters
     ----------
-    chain : links of the forest
-    ends : bodies of each closing
+    chain : joints of the forest
+    ends : indices of the bodies of each loop-closing constraint
 
     Attributes
     ----------
-    slot : (n + 1,) slot of each body, n for the ground
-    up : slot of the parent of the body in each slot
-    freedoms : number of freedoms of the joint of the body in each slot
-    slots_of : slots on the paths of each closing
-    groups : closings that share freedoms
+    slot : (n + 1,) slot of each of n bodies, and n for the ground
+    up : for each slot, the slot of the parent body
+    freedoms : for each slot, the number of degrees of freedom of the joint of this body to its parent
+    slots_of : for each loop-closing constraint, the slots on the paths from its bodies to the roots
+    groups : lists of loop-closing constraints whose paths have degrees of freedom in common
     """
 
     def __init__(self, chain: Links, ends: Sequence[tuple[int, ...]]) -> None:
@@ -56,11 +58,11 @@ class ClosingPaths:
         self.groups = list(groups.values())
 
     def freedoms_of(self, group: Sequence[int]) -> int:
-        """Return the number of freedoms on the paths of a group of closings."""
+        """Return the number of degrees of freedom on the paths of a group of loop-closing constraints."""
         return sum(self.freedoms[slot] for slot in set().union(*(self.slots_of[k] for k in group)))
 
     def _to_roots(self, slots: Sequence[int]) -> list[int]:
-        """Return the slots on the paths from given slots to the roots, each once, from the tips to the roots."""
+        """Return all slots on the paths from the given slots to the roots, without repetition, tips first."""
         passed: set[int] = set()
         for slot in slots:
             while slot < len(self.up) and slot not in passed:

@@ -1,7 +1,4 @@
-"""Groups of constraint rows that are eliminated together.
-
-A relation is a constraint given by a function, a primitive is one of four elementary constraints.
-"""
+"""Groups of constraint rows that are eliminated together."""
 
 from __future__ import annotations
 
@@ -12,11 +9,14 @@ from dataclasses import dataclass
 class PlacedJoint:
     """Group of rows of one constraint that are eliminated together.
 
+    The constraint is a relation, which is defined by a function, or consists of primitives, the four elementary
+    constraints.
+
     Attributes
     ----------
     bodies : indices of bodies i and j, or of the bodies of a relation
-    rows : range of rows of the model
-    primitives : range in the model's table of primitives, empty for a relation
+    rows : range of the rows among all rows of the model
+    primitives : range of the primitives in the model's table of primitives, empty for a relation
     relation : index among the model's relations, None for primitives
     """
 

@@ -1,4 +1,4 @@
-"""Choice of the joints of a forest that connects all bodies, and of the constraints that close its loops."""
+"""Choice of the joints of a forest that connects all bodies; all other constraints close its loops."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from .tables_of_recursion import Links, axes_of, links_along
 def spanning_forest(joints: Sequence[PlacedJoint], kind: np.ndarray, n: int) -> tuple[list[int], list[int]]:
     """Divide the joints of n bodies into those of a spanning forest and those that close loops; return their indices.
 
-    Joints of the kind FREE, such as relations, are never part of the forest. Among the others, the forest has those
-    with the most rows, so that few rows remain; among equal ones those near the ground (Prim's algorithm), so that a
-    loop is cut far from it and has short paths. A part that is not connected with the ground starts at its first body.
+    Joints whose `kind` is FREE, such as relations (constraint functions), cannot be part of the forest. The others are
+    added by Prim's algorithm. Joints with many rows come first, so that few rows remain for the loops; among equals
+    those near the ground, so that a loop is closed far from the ground, where its two paths are short. A part that is
+    not connected with the ground starts at its first body.
     """
     at_body: list[list[int]] = [[] for _ in range(n + 1)]
     for k, joint in enumerate(joints):
@@ -54,10 +55,15 @@ def spanning_forest(joints: Sequence[PlacedJoint], kind: np.ndarray, n: int) -> 
 def forest_with_closings(
     model: Model, joints: Sequence[PlacedJoint], place: dict[int, int], effort: tuple[float, float]
 ) -> tuple[Links | None, list[int], ClosingPaths | None]:
-    """Return the links of a forest that connects the bodies, and the nodes and paths of the joints that close loops.
+    """Return the joints of a spanning forest, and the nodes and paths of the joints that close loops.
 
-    None is returned for the links if all constraints are to be eliminated by rows, and for the paths if there are no
-    loops. `place` is the node of each joint, and `effort` that of the elimination by rows.
+    The first result is None if all constraints are to be eliminated by rows, the paths are None if there are no loops.
+    A node is the position of a joint in the order of elimination.
+
+    Parameters
+    ----------
+    place : node of each joint
+    effort : estimated times of elimination of all rows, microseconds: factorization, and one solve
     """
     n, axes = len(model.mass), axes_of(model, joints)
     if joints and (axes.kind != FREE).all():

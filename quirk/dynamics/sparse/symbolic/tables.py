@@ -1,9 +1,10 @@
 """Constant tables of the compiled solver, computed once per system.
 
-A node is a group of up to six rows of one constraint that are eliminated together, or a hub: a body with many joints
-whose acceleration remains an unknown. A side is one body of a node. G is the array of all rows: forces and moments of
-unit multipliers. A relation is a constraint given by a function, a primitive one of four elementary constraints. The
-factorized matrix is S = A M^-1 A^T, with the constraint rows A and the mass matrix M.
+A node is a group of up to six constraint rows of one joint that are eliminated together, or a hub: a body with many
+joints whose acceleration remains an unknown. A side is one of the bodies connected by a node. The array G contains, for
+each row, the forces and moments of a unit multiplier. A relation is a constraint defined by a function. A primitive is
+any of the four elementary constraints. The factorized matrix is S = A M^-1 A^T, with the constraint rows A and the mass
+matrix M.
 """
 
 from __future__ import annotations
@@ -69,24 +70,29 @@ SIDES = (G_I, G_J)
 
 @dataclass(frozen=True)
 class Tables:
-    """Constant tables of a model with m rows in K nodes, for the compiled solver.
+    """Constant tables of a model with m constraint rows in K nodes, for the compiled solver.
+
+    A node is a group of rows of one joint, or a hub: a body with many joints whose acceleration remains an unknown. G
+    is the array of all constraint rows, and S = A M^-1 A^T, with the constraint rows A and the mass matrix M. Compiled
+    code can solve the equations of motion by factorization of S, by an orthogonal factorization of the rows, by
+    elimination of the degrees of freedom of joints (`tree`), or by recursion over the joints (`recursion`).
 
     Attributes
     ----------
     slots : order of the bodies in flat arrays
-    constants : constants of the bodies, in blocks of eight
+    constants : constants of the bodies, in blocks of eight bodies
     nodes : table of the nodes for compiled code
-    blocks : patterns of the factorization of S by blocks
-    joints : constraint rows of each node as `PlacedJoint`, None for hubs
-    row_lane : (m,) position of each row in arrays with eight entries per node
+    blocks : sparsity patterns of the block factorization of S
+    joints : for each node its constraint rows as a `PlacedJoint`, None for hubs
+    row_lane : (m,) position of each row in arrays with eight elements per node
     row_pivot : (m,) index of the diagonal element of each row in the orthogonal factor
-    units : first element in G of the rows of the unit matrix, used to couple hubs
+    units : index in G of the first row of the unit matrix; these rows couple joints with hubs
     rows_size : number of elements of G
-    orthogonal : pattern of the orthogonal factorization
-    uniform : constants of the uniform metric
-    tree : tables of the joints of a forest, whose degrees of freedom are eliminated instead
-    recursion : tables of a forest of joints, for recursion over them
-    closings : tables of the constraints that close the loops of this forest
+    orthogonal : sparsity pattern of the orthogonal factorization
+    uniform : constants of the bodies in the uniform metric, which does not depend on masses
+    tree : forest of joints whose degrees of freedom are eliminated in place of S; empty for systems with loops
+    recursion : forest of joints for the recursion; it can be a spanning forest of a system with loops
+    closings : constraints that close loops of the forest `recursion`
     """
 
     slots: Slots
@@ -106,7 +112,7 @@ class Tables:
 
 
 def flatten(model: Model) -> Tables:
-    """Return the tables of a model: elimination order, nodes, blocks and fronts."""
+    """Return the constant tables of a model for the compiled solver."""
     n = len(model.mass)
     joints = list(_joints(model))
     elimination = eliminate([joint.bodies for joint in joints], n, _most_joints(model))
@@ -143,9 +149,10 @@ def flatten(model: Model) -> Tables:
 
 
 def _most_joints(model: Model) -> int:
-    """Return the maximum number of joints of a body that is not a hub, that is, whose acceleration is not an unknown.
+    """Return the maximum number of joints of a body that is not a hub.
 
-    The motion of a light body between heavy branches is almost determined by them; as an unknown, its acceleration
+    The acceleration of a hub remains an unknown; other bodies are eliminated. If masses differ much, hubs are avoided:
+    the motion of a light body between heavy branches is almost determined by them, and its acceleration as an unknown
     would square the mass ratio in the matrix.
     """
     slowness = np.concatenate(
@@ -155,7 +162,11 @@ def _most_joints(model: Model) -> int:
 
 
 def _joints(model: Model) -> Iterable[PlacedJoint]:
-    """Yield the nodes of all constraints: relations (constraint functions), and groups of at most MOST_ROWS rows."""
+    """Yield the nodes of all constraints, groups of rows that are eliminated together.
+
+    A relation, a constraint defined by a function, is one node. The rows of other constraints are divided into nodes of
+    at most MOST_ROWS rows.
+    """
     relations = {placed.rows.start: k for k, placed in enumerate(model.relations)}
     primitives = model.row_primitive.tolist()
     for (_, bodies), rows in zip(model.joint_bodies, model.joint_rows.values(), strict=True):
@@ -177,7 +188,7 @@ def _joints(model: Model) -> Iterable[PlacedJoint]:
 
 
 def _constants(model: Model) -> np.ndarray:
-    """Return the constants (n, CONSTANTS_SIZE) of n bodies, without the ground, whose constants are zero."""
+    """Return the constants (n, CONSTANTS_SIZE) of the n bodies of a model; the ground is not included."""
     n = len(model.mass)
     W = model.inverse_root
     constants = np.zeros((n, CONSTANTS_SIZE))
@@ -191,9 +202,9 @@ def _constants(model: Model) -> np.ndarray:
 
 
 def _sides_at_bodies(placed: Sequence[PlacedJoint | None], nodes: Nodes) -> dict[int, list[Side]]:
-    """Return the sides of all nodes, in a list for each body by its index.
+    """Return, for the index of each body, the loads that joints exert on it.
 
-    A side is the load of a node (joint) on one of its bodies. `placed` are the rows of each node, None for hubs.
+    `placed` are the rows of each node, None for hubs, which are bodies with many joints.
     """
     at_body: dict[int, list[Side]] = {}
     constant = ((nodes.kind == POINT) | (nodes.kind == HINGE)).tolist()
@@ -215,8 +226,16 @@ def _orthogonal(
 ) -> Orthogonal:
     """Return the sparsity pattern of the orthogonal factorization.
 
-    `at_body` lists the loads of joints on each body, `hubs` the node of each hub, a body with many joints, and
-    `products` gives the couplings of joints with hubs. `neighbours`, `rows` and `sign` are as for `orthogonal`.
+    A node is a joint, or a hub: a body with many joints.
+
+    Parameters
+    ----------
+    neighbours : for each node, the later nodes coupled with it when it is eliminated
+    rows, sign : number of rows of each node, and sign of its pivots: 1 for joints, -1 for hubs
+    at_body : for each body, the loads that joints exert on it
+    hubs : for each hub, its node
+    products : for each pair of coupled nodes, the products of rows whose sum is their block; those of joints with hubs
+        are used
     """
     root = np.sqrt(model.mass).tolist()
     bodies = [
@@ -235,11 +254,17 @@ def _orthogonal(
 
 
 def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int], units: int) -> Products:
-    """Return the products of rows whose sums are the blocks of S = A M^-1 A^T and the couplings with hubs.
+    """Return, for each pair of coupled nodes, the products of rows whose sum is their block of the matrix.
 
-    A hub is a body with many joints. There is one product for each body shared by two nodes (joints). `at_body` lists
-    the loads of joints on each body, `hubs` is the node of each hub, and `units` the first element in G of the rows of
-    the unit matrix.
+    A node is a joint, or a hub: a body with many joints whose acceleration is an unknown. The matrix is S = A M^-1 A^T
+    for joints, with the constraint rows A and the mass matrix M, and minus the unit matrix for hubs. Two joints have
+    one product for each body that they share.
+
+    Parameters
+    ----------
+    at_body : for each body, the loads that joints exert on it
+    hubs : for each hub, its node
+    units : index in the array G of the first row of the unit matrix
     """
     products: Products = {}
     mass = model.mass.tolist()
@@ -270,14 +295,14 @@ def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int]
 
 
 class Side(NamedTuple):
-    """Load of the rows of a node (joint) on one of its bodies, in the array G of all rows.
+    """Load on one body due to unit multipliers of a joint, as positions in the array G of all constraint rows.
 
     Attributes
     ----------
-    node : index of the node
-    moment, force : first elements of the moments and forces in G
-    sign : sign of the forces
-    constant : whether the forces are those of a coincidence, along the inertial axes
+    node : index of the joint among the nodes
+    moment, force : index in G of the first moment component, and of the first force component
+    sign : factor of the forces: 1, or -1 if G contains the forces on the other body
+    constant : whether the forces act along the inertial axes, as for coincident points
     """
 
     node: int

@@ -1,4 +1,4 @@
-"""Tables of the constraints that close the loops of a forest of joints: groups, paths and freedoms."""
+"""Tables of the constraints that close the loops of a forest of joints, for the recursion over this forest."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ def closings(
     paths: ClosingPaths | None, slots: Slots, placed: Sequence[PlacedJoint | None], closing: Sequence[int],
     relations: Relations, effort: tuple[float, float],
 ) -> Closings:  # fmt: skip
-    """Return the tables of the closings of a forest with the given paths; empty if there are none.
+    """Return the tables of the loop-closing constraints of a forest; they are empty if `paths` is None.
 
-    `placed` are the rows of each node, None for hubs, `closing` the nodes of the closings in the order of the paths,
-    and `effort` is that of the elimination by rows, see `Closings`.
+    Parameters
+    ----------
+    paths : paths from the bodies of these constraints to the roots of the forest
+    placed : constraint rows of each node, None for hubs (bodies with many joints)
+    closing : nodes of the loop-closing constraints, in the order of `paths`
+    effort : estimated times of elimination of all rows, microseconds: factorization, and one solve
     """
     nodes = list(closing) if paths is not None else []
     groups: list[list[int]] = []
@@ -75,10 +79,12 @@ def closings(
 
 
 def _visit(paths: ClosingPaths, group: Sequence[int], visits: list[list[int]]) -> int:
-    """Append the visits of a group of closings, from the tips to the roots; return the number of freedoms.
+    """Append the joints that a group of loop-closing constraints visits to `visits`; return their degrees of freedom.
 
-    The freedoms are numbered in the order in which the closings reach them, so that the first columns of the matrix
-    have few elements.
+    The joints on the paths of the group to the roots are visited from the tips to the roots. An entry of `visits`
+    consists of the slot of the body of the joint, the visit of its parent in this group (-1 for the ground), and the
+    index of its first degree of freedom. Degrees of freedom are numbered in the order in which the constraints reach
+    them, so that the first columns of the matrix of the group have few nonzero elements.
     """
     row_of: dict[int, int] = {}
     count = 0
@@ -96,9 +102,10 @@ def _visit(paths: ClosingPaths, group: Sequence[int], visits: list[list[int]]) -
 def _sides(
     joint: PlacedJoint, node: int, slots: Slots, relations: Relations, visit_of: dict[int, int]
 ) -> list[list[int]]:
-    """Return the integers of the sides of a closing at bodies that are not the ground.
+    """Return the table entries of one loop-closing constraint, for each of its bodies other than the ground.
 
-    `visit_of` gives the visit of the body in each slot.
+    The entries are described in `kernels.closings`. `node` is the node of the constraint `joint`, and `visit_of` maps
+    the slot of a body to the index of its visit, in the sequence of joints on the paths to the roots.
     """
     if joint.relation is not None:
         loads = [(start + SIDE_FORCE, start + SIDE_MOMENT, 1) for start in relations.starts(joint.relation)]
@@ -114,7 +121,7 @@ def _sides(
 
 
 def new_closing_arrays(tables: Closings) -> Closings:
-    """Return a copy of the tables, with new arrays for output of compiled code."""
+    """Return a copy of the tables in which the arrays written by compiled code are new."""
     written = (
         "lane", "norm", "shortest", "previous", "kept", "matrix", "reflections", "along", "wrench", "carried",
         "touched",

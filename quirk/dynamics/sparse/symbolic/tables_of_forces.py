@@ -17,9 +17,9 @@ from ..kernels.applied import Forces
 
 
 def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
-    """Return the tables of all force elements; the addresses of their laws are set later.
+    """Return the tables of all force elements; the addresses of their compiled laws are zero, and are set later.
 
-    `row_lane` (m,) is the position of the multiplier of each of m rows in the array of multipliers.
+    `row_lane` (m,) is the index of the multiplier of each of m constraint rows in the array of multipliers.
     """
     carried, first_carried = model.carried, slots.first_carried
     entries, sides, turns, inputs = [], [], [], [np.zeros(0)]
@@ -64,5 +64,5 @@ def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
 
 
 def motions_of(model: Model) -> list[tuple[str, Motion]]:
-    """Return the prescribed motions of all force elements, each with its title for messages."""
+    """Return the prescribed motions of all force elements, each with its name for error messages."""
     return [(f"{element}, {name}", element.motion(name)) for element, _ in model.forces for name in element.motions]

@@ -1,4 +1,4 @@
-"""Constant tables of friction proportional to constraint loads."""
+"""Constant tables of friction whose magnitude or limit is proportional to constraint loads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from .tables_of_readings import flat_readings, sticking_by_load
 
 
 def flat_frictions(model: Model, tables: Tables, forces: Forces) -> FrictionTables:
-    """Return the tables of friction: first all sliding elements, in the order of the forces, then all sticking ones."""
+    """Return the tables of friction that depends on constraint loads.
+
+    Sliding friction elements come first, in the order of the force elements, then sticking ones.
+    """
     sliding = [(e, element) for e, (element, _) in enumerate(model.forces) if isinstance(element, Friction)]
     sticking = sticking_by_load(model)
     every = [*(element for _, element in sliding), *(element.friction for element in sticking)]
@@ -74,10 +77,10 @@ def _rows_of_bodies(model: Model, friction: Friction) -> tuple[int, int]:
 
 
 def _place(friction: Friction, model: Model, tables: Tables, read: list[Reading]) -> int:
-    """Append the two readings of the joint load on which a friction element depends to `read`.
+    """Return the index of the first of two readings, force and torque of the joint on which friction depends.
 
-    A reading is a scalar computed from an evaluation, here a component of force or torque. Returns the index of the
-    first reading, 0 for friction in a contact, or -1 for friction that is independent of loads.
+    Both are appended to `read`, the list of quantities to be computed from evaluations. For friction in a contact the
+    function returns 0 and appends nothing. It returns -1 if the joint or the contact is disabled.
     """
     if friction.takes == NORMAL:
         return 0 if _terms(friction, model, tables) else -1
@@ -89,7 +92,10 @@ def _place(friction: Friction, model: Model, tables: Tables, read: list[Reading]
 
 
 def _terms(friction: Friction, model: Model, tables: Tables) -> list[tuple[int, float]]:
-    """Return the multipliers that determine the normal load of a contact, each with a weight."""
+    """Return the indices of the multipliers that determine the normal load of a contact, each with its weight.
+
+    The normal load is the weighted sum of these multipliers. Multipliers of disabled constraints are omitted.
+    """
     known = model.joint_rows
     return [
         (int(tables.row_lane[known[name].start + row]), weight)

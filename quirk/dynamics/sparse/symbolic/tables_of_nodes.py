@@ -1,8 +1,8 @@
-"""Tables of the nodes of the compiled solver: positions of their bodies, and the primitives of their rows.
+"""Tables of the nodes of the compiled solver: positions of their bodies in arrays, and types of their rows.
 
-A node is a group of up to six rows of one constraint that are eliminated together, or a hub: a body with many joints
-whose acceleration remains an unknown. A relation is a constraint given by a function, a primitive one of four
-elementary constraints.
+A node is a group of up to six constraint rows of one joint that are eliminated together, or a hub: a body with many
+joints whose acceleration remains an unknown. A relation is a constraint defined by a function. A primitive is any of
+the four elementary constraints.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ Composition = tuple[tuple[int, int], ...]
 
 
 def node_table(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots, relations: Relations) -> Nodes:
-    """Return the table of the nodes with constraint rows `placed`, in which None denotes a hub.
+    """Return the table of the nodes for compiled code.
 
-    A hub is a body with many joints.
+    `placed` are the constraint rows of each node, or None for a hub, a body with many joints. `slots` is the order of
+    the bodies in flat arrays.
     """
     K, t = len(placed), model.table
     nodes = Nodes(
@@ -69,14 +70,20 @@ def node_table(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots,
 
 
 def _place_bodies(nodes: Nodes, of: np.ndarray, bodies: np.ndarray, model: Model, slots: Slots) -> None:
-    """Store the positions of the bodies (k, 2) of nodes `of` (k,) in the arrays, and their summed inverse masses."""
+    """Store where compiled code finds the bodies of given nodes in its arrays, and their summed inverse masses, 1/kg.
+
+    `of` (k,) are the indices of k nodes, and `bodies` (k, 2) the indices of their bodies.
+    """
     for table, size in ((nodes.state, STATE_SIZE), (nodes.kinematics, KINEMATICS_SIZE), (nodes.wrench, WRENCH_SIZE)):
         table.reshape(-1, 2)[of] = slots.offsets(bodies, size)
     nodes.inverse_mass[of] = np.append(1 / model.mass, 0.0)[bodies].sum(axis=1)
 
 
 def _place_primitives(nodes: Nodes, of: np.ndarray, joints: Sequence[PlacedJoint], model: Model) -> None:
-    """Store the directions and offsets of the primitives of nodes `of` (k,) with k joints."""
+    """Store the directions and offsets of the primitives (elementary constraints) of k joints.
+
+    `of` (k,) are the indices of the nodes of `joints`.
+    """
     t, K = model.table, len(nodes.rows)
     count = [len(joint.primitives) for joint in joints]
     p = np.array([p for joint in joints for p in joint.primitives])
@@ -93,9 +100,10 @@ def _place_primitives(nodes: Nodes, of: np.ndarray, joints: Sequence[PlacedJoint
 
 @cache
 def _lanes(composition: Composition) -> bytes:
-    """Return the pattern (5, WIDTH) of the rows of a node, in the form used by `kernels.rows`.
+    """Return the type of each row of a node as five vectors (5, WIDTH) of ones and zeros, in bytes.
 
-    `composition` lists the primitives of the node, each as its kind and its first row.
+    The vectors are described as `patterns` of `kernels.rows.Nodes`. `composition` lists the primitives of the node,
+    each as its kind and the index of its first row in the node.
     """
     lanes = np.zeros((5, WIDTH))
     for kind, row in composition:
@@ -111,9 +119,10 @@ def _lanes(composition: Composition) -> bytes:
 
 @cache
 def _kind(composition: Composition) -> int:
-    """Return the kind POINT, HINGE or BILINEAR of a node; the forces of the first two kinds are constant.
+    """Return the kind of a node of primitives: POINT, HINGE or BILINEAR.
 
-    `composition` lists the primitives of the node, each as its kind and its first row.
+    The forces of the first two kinds have constant directions. `composition` lists the primitives of the node, each as
+    its kind and the index of its first row in the node.
     """
     if composition[0][0] != COINCIDENCE or any(kind != DOT1 for kind, _ in composition[1:]):
         return BILINEAR

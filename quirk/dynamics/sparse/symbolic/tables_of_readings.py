@@ -1,4 +1,4 @@
-"""Tables of readings: scalars, such as a joint force, that compiled code computes from the dynamics at a state."""
+"""Tables of readings: scalars that compiled code computes from an evaluation, such as a component of a joint force."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ from .tables import Tables
 
 
 def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, forces: Forces) -> Readings:
-    """Return the tables of readings; the entries of readings of disabled constraints and forces are zero.
+    """Return the tables of readings, scalars computed from an evaluation such as a component of a joint force.
 
-    Readings are scalars computed from evaluations, such as a joint force.
+    Readings of disabled constraints and force elements are zero.
     """
     nodes: list[int] = []
     multipliers: list[int] = []
@@ -143,10 +143,10 @@ def _entries(
 def _of_shared(
     reading: Shared, model: Model, tables: Tables, multipliers: list[int], weights: list[float]
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
-    """Return the data of a reading that is a linear combination of multipliers: its kind and integers, and its floats.
+    """Return the table entries of a reading that depends on linear combinations of multipliers.
 
-    The indices of these multipliers are appended to `multipliers`, and their coefficients to `weights`. For the layout
-    see `kernels.load_tables`.
+    The entries are a pair, the kind of the reading and its integers, and an array of its floats; `kernels.load_tables`
+    describes them. The indices of the multipliers are appended to `multipliers`, and their coefficients to `weights`.
     """
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
     numbers[LEVEL] = reading.level
@@ -169,7 +169,7 @@ def _of_shared(
 
 
 def sticking_by_load(model: Model) -> list[Sticking]:
-    """Return the sticking friction elements of a model whose friction limit is proportional to a load."""
+    """Return the sticking friction elements of a model whose friction limit is proportional to a constraint load."""
     sticking = [held for held, _ in model.joint_bodies if isinstance(held, Sticking)]
     return [held for held in sticking if isinstance(held.friction, Friction)]
 
@@ -183,11 +183,11 @@ def _of_patch(
     patches: list[float],
     slides: list[int],
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
-    """Return the data of a reading of the margin of dependent contacts or joints to their friction limits.
+    """Return the table entries of a reading: the margin of dependent contacts or joints to their friction limits.
 
-    The data are its kind and integers, and its floats; for the layout see `kernels.load_tables`. The indices of the
-    multipliers are appended to `multipliers`, zeros as placeholders to `weights`, the data of the contacts to
-    `patches`, and the indices of their sliding friction elements to `slides`.
+    The entries are a pair, the kind of the reading and its integers, and an array of its floats; `kernels.load_tables`
+    describes them. The indices of the multipliers are appended to `multipliers`, zeros as placeholders to `weights`,
+    the data of the contacts to `patches`, and the indices of their sliding friction elements to `slides`.
     """
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
     numbers[LEVEL] = reading.level

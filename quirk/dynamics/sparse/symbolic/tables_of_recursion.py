@@ -1,4 +1,4 @@
-"""Tables of a forest of joints for recursion over them: order, frames and inertias."""
+"""Tables of a forest of joints for the recursion over them: order of bodies, joint frames and inertias."""
 
 from __future__ import annotations
 
@@ -78,15 +78,15 @@ PERPENDICULAR = 1e-14
 
 
 class Links(NamedTuple):
-    """Bodies of a forest of joints, from the tips to the roots, and the joints to their parents.
+    """Forest of n bodies, ordered from the tips to the roots, and the joint of each body to its parent.
 
     Attributes
     ----------
-    body, parent : (n,) indices; the ground, which is also the parent of free bodies, has the index n
-    kind : (n,) kinds of the joints, FREE for free bodies
+    body, parent : (n,) index of each body and of its parent; the ground, also the parent of free bodies, has index n
+    kind : (n,) kind of the joint, FREE for free bodies
     point : (n, 2, 3) joint point in the axes of the body and of the parent, m
-    axis : (n, 2, 3) z axis of the joint in the axes of the body and of the parent, zero for ball joints; of a universal
-        joint, the axis fixed in the body, in its axes, and that fixed in the parent, in the axes of the parent
+    axis : (n, 2, 3) z axis of the joint in the axes of the body and of the parent, zero for ball joints. For universal
+        joints, the axis fixed in the body, in axes of the body, and that fixed in the parent, in axes of the parent
     cross : (n, 2, 3) x axis of a weld or slider in the axes of the body and of the parent
     """
 
@@ -99,13 +99,13 @@ class Links(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """Kinds and axes of m joints.
+    """Kinds, axes and points of m joints.
 
     Attributes
     ----------
-    kind : (m,) kinds of the joints, FREE for joints whose freedoms cannot be eliminated
-    axis : (m, 2, 3) z axes of the joints in the axes of bodies i and j, see `Links`
-    cross : (m, 2, 3) x axes of welds and sliders in the axes of bodies i and j
+    kind : (m,) kind of each joint, FREE for joints that cannot be part of a recursion
+    axis : (m, 2, 3) z axis of each joint in the axes of bodies i and j, see `Links`
+    cross : (m, 2, 3) x axis of welds and sliders in the axes of bodies i and j
     point : (m, 2, 3) joint points in the axes of bodies i and j, m
     """
 
@@ -115,12 +115,12 @@ class Axes(NamedTuple):
     point: np.ndarray
 
     def of(self, joints: Sequence[int]) -> Axes:
-        """Return the kinds and axes of the joints with the given indices."""
+        """Return the kinds, axes and points of the joints with the given indices."""
         return Axes(*(values[joints] for values in self))
 
 
 def axes_of(model: Model, joints: Sequence[PlacedJoint]) -> Axes:
-    """Return the kinds and axes of joints; the kind is FREE for all that are not of the kinds in PRIMITIVES."""
+    """Return the kinds, axes and points of joints; the kind is FREE for joints of none of the kinds in PRIMITIVES."""
     m, t = len(joints), model.table
     kind, axes, cross, point = np.full(m, FREE), *np.zeros((3, m, 2, 3))
     made = np.array(
@@ -150,9 +150,10 @@ def axes_of(model: Model, joints: Sequence[PlacedJoint]) -> Axes:
 
 
 def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
-    """Return the links of a forest of joints of the kinds in PRIMITIVES.
+    """Return the forest that the joints of a system form, for recursion over them.
 
-    None is returned for all other systems: without joints, with joints of other kinds, or with closed loops.
+    None is returned if there are no joints, if a joint is of none of the kinds in PRIMITIVES, or if a joint closes a
+    loop.
     """
     axes = axes_of(model, joints)
     if not joints or (axes.kind == FREE).any():
@@ -161,7 +162,10 @@ def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
 
 
 def links_along(axes: Axes, joints: Sequence[PlacedJoint], n: int) -> Links | None:
-    """Return the links of a forest of n bodies with joints of the given axes; None if a joint closes a loop."""
+    """Return the forest of n bodies that joints form; None if a joint closes a loop.
+
+    `axes` are the kinds, axes and points of the joints.
+    """
     order = _depth_first([joint.bodies for joint in joints], n)
     if order is None:
         return None
@@ -180,9 +184,11 @@ def links_along(axes: Axes, joints: Sequence[PlacedJoint], n: int) -> Links | No
 
 
 def _weld_axes(first_row: np.ndarray, second_row: np.ndarray, third_row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the z and x axes (m, 2, 3) of m welds in both bodies, from the directions (m, 2, 3) of their three rows.
+    """Return the z and x axes (m, 2, 3) of m welds, in the axes of bodies i and j.
 
-    The rows must be z_i . x_j, z_i . y_j and x_i . y_j, for the axes of the joint frames; otherwise zeros are returned.
+    `first_row`, `second_row` and `third_row` (m, 2, 3) are the directions in bodies i and j that the rows keep
+    perpendicular. They must be (z_i, x_j), (z_i, y_j) and (x_i, y_j), for the axes x, y and z of the joint frames;
+    otherwise zeros are returned.
     """
     z, x = np.zeros((2, *first_row.shape))
     same = ((first_row[:, 0] == second_row[:, 0]) & (second_row[:, 1] == third_row[:, 1])).all(axis=1)
@@ -192,10 +198,10 @@ def _weld_axes(first_row: np.ndarray, second_row: np.ndarray, third_row: np.ndar
 
 
 def _axes(first_row: np.ndarray, second_row: np.ndarray) -> np.ndarray:
-    """Return the axes (m, 2, 3) of m hinges in both bodies, from the directions (m, 2, 3) of both rows.
+    """Return the axes (m, 2, 3) of m hinges, in the axes of bodies i and j.
 
-    Both rows of a hinge must have the same direction in one of the bodies, which is the axis in this body; otherwise
-    zeros are returned.
+    `first_row` and `second_row` (m, 2, 3) are the directions in bodies i and j that the rows keep perpendicular. In one
+    of the bodies both rows must have the same direction, the axis of the hinge; otherwise zeros are returned.
     """
     axes = np.zeros_like(first_row)
     for side in (1, 0):
@@ -207,19 +213,19 @@ def _axes(first_row: np.ndarray, second_row: np.ndarray) -> np.ndarray:
 
 
 def _exact(axes: np.ndarray) -> np.ndarray:
-    """Return unit vectors (..., 3), in which vectors along a coordinate axis to round-off are replaced by exact ones.
+    """Return unit vectors (..., 3) with round-off removed from those along a coordinate axis.
 
-    The position of a body that slides far along a coordinate axis then has no round-off across the axis.
+    The position of a body that slides far along a coordinate axis then has no round-off error across the axis.
     """
     near = np.abs(axes - np.round(axes)).max(axis=-1, keepdims=True, initial=0.0) < NEAR_AXIS
     return np.where(near, np.round(axes), axes)
 
 
 def _slide_along(t: PrimitiveTable, axes: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Return, for each of m joints, whether its two dot-2 primitives let a point slide along its axis.
+    """Return, for each of m joints, whether two dot-2 primitives let a point slide exactly along the axis of the joint.
 
-    t is the table of all primitives, `axes` (m, 3) are the axes in the coordinates of bodies i, `first` (m,) the
-    indices of the first primitives.
+    A dot-2 primitive keeps a point in a plane. `t` is the table of all primitives, `axes` (m, 3) are the axes of the
+    joints in axes of bodies i, and `first` (m,) the index of the first of both primitives.
     """
     one, two = t.direction[first, 0], t.direction[first + 1, 0]
     across = np.linalg.norm(np.cross(one, two), axis=1) > 0.5
@@ -229,10 +235,11 @@ def _slide_along(t: PrimitiveTable, axes: np.ndarray, first: np.ndarray) -> np.n
 
 
 def _depth_first(ends: Sequence[tuple[int, ...]], n: int) -> list[tuple[int, int, int]] | None:
-    """Return (body, joint, side of the body) for each of n bodies; None if a joint closes a loop.
+    """Return (body, joint, side) for each of n bodies, in an order from the tips to the roots; None if there is a loop.
 
-    Each body comes immediately after all bodies that are connected to the ground through it. The joint of a free body
-    is -1. `ends` are the two bodies of each joint; the ground has index n.
+    `joint` is the joint of the body to its parent, -1 for free bodies, and `side` is the place of the body in this
+    joint. Each body follows directly after all bodies that are connected to the ground through it. `ends` are the
+    indices of both bodies of each joint; the ground has index n.
     """
     at_body: list[list[int]] = [[] for _ in range(n + 1)]
     for k, bodies in enumerate(ends):
@@ -263,7 +270,10 @@ def _depth_first(ends: Sequence[tuple[int, ...]], n: int) -> list[tuple[int, int
 
 
 def alignments(axes: np.ndarray) -> np.ndarray:
-    """Return quaternions (m, 4) of rotations from the z axis to unit vectors (m, 3), exact for coordinate axes."""
+    """Return rotations of the z axis to unit vectors (m, 3), as quaternions (m, 4).
+
+    For coordinate axes they are exact.
+    """
     rows, largest = np.arange(len(axes)), np.abs(axes).argmax(axis=1)
     sign = np.sign(axes[rows, largest])
     q = TO_AXES[largest]
@@ -276,7 +286,7 @@ def alignments(axes: np.ndarray) -> np.ndarray:
 
 
 def frames_along(z: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return the orientations (m, 4) of frames, as quaternions, from their z and x axes (m, 3)."""
+    """Return the orientations of frames with given z and x axes (m, 3), as quaternions (m, 4)."""
     q = alignments(z)
     turned = _back(rotation.matrix(q), x)
     half = 0.5 * np.arctan2(turned[:, 1], turned[:, 0])
@@ -285,9 +295,9 @@ def frames_along(z: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
-    """Return the tables for the recursion over a forest whose bodies `chain` are in the order of the slots.
+    """Return the tables for the recursion over a forest of joints; they are empty if `chain` is None.
 
-    The tables are empty if `chain` is None.
+    The bodies of the forest `chain` must be in the order of `slots`, the order of the bodies in flat arrays.
     """
     if chain is None:
         chain, lanes = Links(*np.zeros((3, 0), dtype=np.int64), *np.zeros((3, 0, 2, 3))), 0
@@ -361,12 +371,13 @@ def _back(R: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def stored_sums(parents: Sequence[int], jointed: Sequence[bool], n: int) -> np.ndarray:
-    """Return, for each body, the indices of three stored sums of inertias.
+    """Return the places (n, 3) at which the recursion stores sums of articulated inertias, for each of n bodies.
 
-    The first is the sum over the children of the body. The second is the sum over the children of its parent that
-    precede the body, the third this sum including the body. `parents` are the slots of the parents, with n for the
-    ground, and `jointed` is true for bodies with a joint to their parent. The sum with index 0 is always zero. An index
-    is reused after its sum has been read, so that few sums are stored, which remain in the processor's cache.
+    The first place contains the sum over the children of the body. From the second, the sum over the preceding children
+    of the parent is read; it is 0 for the first child. At the third, this sum plus the inertia of the body is stored;
+    it is -1 for free bodies and children of the ground. Place 0 always contains zero. A place is reused after its sum
+    has been read, so that all sums fit into the processor's cache. `parents` are the slots of the parent bodies, with n
+    for the ground, and `jointed` is true for bodies with a joint to their parent.
     """
     places = np.zeros((n, 3), dtype=np.int64)
     at_body: dict[int, int] = {}
@@ -389,7 +400,7 @@ def stored_sums(parents: Sequence[int], jointed: Sequence[bool], n: int) -> np.n
 
 
 def new_recursion_arrays(tables: Recursion) -> Recursion:
-    """Return a copy of the tables, with new arrays for output of compiled code."""
+    """Return a copy of the tables in which the arrays written by compiled code are new."""
     written = ("posture", "joints", "articulated", "blocks", "moved")
     arrays: dict[str, Any] = {name: aligned(len(getattr(tables, name))) for name in written}
     return tables._replace(**arrays)

@@ -1,4 +1,4 @@
-"""Constant tables of the relations (constraint functions) of a model."""
+"""Constant tables of the relations of a model, which are constraints defined by functions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from ..kernels.relations import ORDER, SIDE_SIZE, Relations
 
 
 def flat_relations(model: Model, slots: Slots, start: int, order: int = ORDER, gradient_order: int = 0) -> Relations:
-    """Return the tables of all relations (constraint functions); the addresses of their functions are set later.
+    """Return the tables of all relations; the addresses of their compiled functions are zero, and are set later.
 
-    Their rows are stored in the array G of all rows, beginning at element `start`. `order` and `gradient_order` are the
-    highest time derivatives of the residuals and of their gradients.
+    A relation is a constraint defined by a function. Their rows are stored in the array G of all rows, from index
+    `start` on. `order` and `gradient_order` are the highest time derivatives that the functions compute of the
+    residuals and of their gradients.
     """
     layouts = layouts_of(model, order, gradient_order)
     bodies = [body for placed in model.relations for body in placed.bodies]
@@ -56,8 +57,9 @@ def flat_relations(model: Model, slots: Slots, start: int, order: int = ORDER, g
 
 
 def layouts_of(model: Model, order: int = ORDER, gradient_order: int = 0) -> list[RelationLayout]:
-    """Return the layouts of inputs and outputs of all relations of a model.
+    """Return the layouts of the inputs and outputs of all relations, which are constraints defined by functions.
 
-    `order` and `gradient_order` are the highest time derivatives of the residuals and of their gradients.
+    `order` and `gradient_order` are the highest time derivatives that the functions compute of the residuals and of
+    their gradients.
     """
     return [layout_of(placed.relation, len(placed.bodies), order, gradient_order) for placed in model.relations]

@@ -1,7 +1,7 @@
-"""Tables of a forest of joints, whose degrees of freedom are eliminated: parent and child of each joint.
+"""Tables of a forest of joints for the elimination of their degrees of freedom: parent and child of each joint.
 
-In a forest no joint closes a loop, where the ground counts as a body. A primitive is one of four elementary constraints
-of which joints consist.
+In a forest no joint closes a loop, where the ground counts as a body. The child of a joint is the body farther from the
+root. A primitive is any of the four elementary constraints of which joints consist.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from .placed_joint import PlacedJoint
 
 
 def forest(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots) -> Tree:
-    """Return the tables of a forest of joints that consist of primitives; they are empty for all other systems.
+    """Return the tables of a forest of joints; they are empty for systems with loops or relations.
 
-    `placed` are the rows of each node, None for hubs (bodies with many joints).
+    A relation is a constraint defined by a function. `placed` are the constraint rows of each node, None for hubs
+    (bodies with many joints).
     """
     n = len(model.mass)
     nodes = [k for k, joint in enumerate(placed) if joint is not None]
@@ -73,13 +74,13 @@ def forest(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots) -> 
 
 
 def new_tree_arrays(tree: Tree) -> Tree:
-    """Return a copy of the tables, with new arrays for output of compiled code."""
+    """Return a copy of the tables in which the arrays written by compiled code are new."""
     written = ("inertia", "joints", "factors", "bias", "acceleration")
     return tree._replace(**{name: aligned(len(getattr(tree, name))) for name in written})
 
 
 def _is_forest(joints: Sequence[PlacedJoint], n: int) -> bool:
-    """Return whether none of `joints` closes a loop among n bodies and the ground, which has the index n."""
+    """Return whether no joint closes a loop among n bodies and the ground, which has the index n."""
     part = list(range(n + 1))
 
     def part_of(body: int) -> int:
@@ -99,10 +100,10 @@ def _is_forest(joints: Sequence[PlacedJoint], n: int) -> bool:
 def _from_root(
     root: int, joints: Sequence[PlacedJoint], hanging: dict[int, list[int]], reached: set[int]
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield the joints of a tree with their child and parent bodies, from the root to the tips.
+    """Yield (joint, child, parent) for each joint of a tree, from the root to the tips.
 
-    Each joint is a tuple (joint, child, parent). `hanging` contains the joints at each body, and `reached` is the set
-    of bodies reached so far, which is extended.
+    The child is the body farther from the root. `hanging` lists the joints at each body. The bodies of the tree are
+    added to `reached`.
     """
     pending = [(k, root) for k in hanging.get(root, ())]
     while pending:
@@ -123,7 +124,7 @@ def _entries(
     order: Sequence[tuple[int, int, int]],
     slots: Slots,
 ) -> np.ndarray:
-    """Return the concatenated entries of all joints for `kernels.tree.Tree`.
+    """Return the integers of all joints in the form of `kernels.tree.Tree`, concatenated.
 
     `nodes` are the nodes of `joints`; `order` lists the index of each joint with its child and parent bodies.
     """
@@ -146,12 +147,11 @@ def _entries(
 
 @cache
 def _composition(primitives: tuple[tuple[int, int], ...]) -> list[int]:
-    """Return the last entries in the table of a joint: whether two of its points coincide, and its rows.
+    """Return the integers that describe the rows of a joint: the last entries of its table in `kernels.tree.Tree`.
 
-    The rows are given by the number of those on translations and on rotations, and by their indices.
-
-    `primitives` are pairs of the kind of a primitive (elementary constraint) and its first row, relative to the first
-    row of the joint.
+    They are: whether two points of the joint coincide, the numbers of rows that constrain translations and rotations,
+    and the indices of these rows. `primitives` are the elementary constraints of the joint, each as its kind and the
+    index of its first row in the joint.
     """
     shifts: list[int] = []
     turns: list[int] = []

@@ -1,7 +1,6 @@
 """Constants of the compiled solver for the uniform metric, in which redundant rows are detected.
 
-The metric is described in `quirk.dynamics.model.metric`. A node is a group of up to six rows, or a body with many
-joints.
+The metric, described in `quirk.dynamics.model.metric`, does not depend on masses.
 """
 
 from __future__ import annotations
@@ -27,12 +26,15 @@ def uniform(
     relations: Relations,
     fronts: Orthogonal,
 ) -> Uniform:
-    """Return the constants of the uniform metric, which replace the constants of the mass metric.
+    """Return the constants of the uniform metric, which replace those of the mass metric to detect redundant rows.
 
     Parameters
     ----------
-    constants : (n, CONSTANTS_SIZE) constants of n bodies, in the mass metric
-    bodies : indices of the bodies of each node; the ground has index n
+    slots : order of the n bodies in flat arrays
+    constants : (n, CONSTANTS_SIZE) constants of the bodies in the mass metric
+    bodies : indices of the bodies of each node (joint), none for hubs; the ground has index n
+    relations : tables of the constraints that are defined by functions
+    fronts : pattern of the orthogonal factorization
     """
     n = len(model.mass)
     alike, length = constants.copy(), body_lengths(model)

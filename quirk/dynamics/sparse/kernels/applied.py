@@ -1,8 +1,8 @@
 """Applied loads of all force elements at one state, in compiled code.
 
-The law of a force element is the function that computes its load. It is called by its address, reads its inputs from
-one array and writes its outputs to another; tables of integers contain the indices of the first input and of the first
-output of each element. `kin` contains the kinematics of all bodies, and y is the state.
+The law of a force element is the compiled function that computes its loads. It is called by its address, reads its
+inputs from the array `inputs` of all laws, and writes its outputs to the array `outputs`. `kin` contains the kinematics
+of all bodies, and y is the state.
 """
 
 from __future__ import annotations
@@ -65,11 +65,12 @@ class Forces(NamedTuple):
     ----------
     entries : (ELEMENT_SIZE per element,) integers of each element: address of its law, and indices of its data in the
         other arrays
-    sides : (SIDE_ENTRIES per frame,) offsets of the body of each frame in arrays of states and of kinematics
-    turns : (TURN_ENTRIES per coordinate,) for each joint angle whose full turns are counted, the indices of its
-        reference in `inputs` and of its value in `outputs`
-    working : (WORKING_ENTRIES per row,) for each row whose work is integrated, the indices of its multiplier, and of
-        its work in the state y
+    sides : (SIDE_ENTRIES per frame,) for each frame of each element, the index of its body in arrays of states and of
+        kinematics
+    turns : (TURN_ENTRIES per coordinate,) for each joint angle whose full turns are counted, the index in `inputs` of
+        the reference for counting, and the index in `outputs` of the angle
+    working : (WORKING_ENTRIES per row,) for each constraint row whose work is integrated, the indices of its
+        multiplier, and of its work in the state y
     work, work_end : range of the elements of the state y that hold work, J; `work_end` is exclusive
     motions : prescribed motions of all laws
     inputs, outputs : inputs and outputs of all laws, concatenated; see `quirk.forces.law.LawLayout`
@@ -90,7 +91,8 @@ class Forces(NamedTuple):
 def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> None:
     """Compute the loads of all force elements, and write their sum on each body to FORCE and TORQUE in `kin`.
 
-    t is the time (s), y the state, and `kin` the kinematics of all bodies.
+    Friction that depends on constraint loads is evaluated but not added. t is the time (s), y the state, and `kin` the
+    kinematics of all bodies.
     """
     for block in range(kin.shape[0] // KIN):
         for c in range(6):
@@ -111,7 +113,7 @@ def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> N
 
 @kernel
 def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Evaluate the law of force element e, which computes its loads, at time t (s) and state y.
+    """Evaluate the law of force element e at time t (s) and state y; its loads are written to `forces.outputs`.
 
     `kin` contains the kinematics of all bodies. The loads are set to NaN before the call, and remain NaN if the law
     fails.
@@ -181,8 +183,8 @@ def variables_error(
 ) -> float:
     """Return the largest ratio of error to tolerance over the internal variables of all force elements.
 
-    `change` contains the errors, in the layout of a state. y and y_new are the states at the start and end of the step;
-    `rtol` and `atol` are the relative and absolute tolerances.
+    `change` contains the errors, in the layout of a state. y and y_new are the states at the start and end of the step.
+    The tolerance of a variable is `atol` plus `rtol` times the larger of its magnitudes at both states.
     """
     largest = 0.0
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
@@ -195,7 +197,7 @@ def variables_error(
 
 @kernel
 def refer(forces: Forces, t: float) -> None:
-    """Store the last evaluated joint angles, their rates and time t (s) as the reference for counting full turns."""
+    """Store the last evaluated joint angles and rates, and the time t (s), as the reference for counting full turns."""
     for n in range(forces.turns.shape[0] // TURN_ENTRIES):
         o, x = forces.turns[TURN_ENTRIES * n + REFERENCE_AT], forces.turns[TURN_ENTRIES * n + COORDINATE_AT]
         put(forces.inputs, o, at(forces.outputs, x))

@@ -63,7 +63,7 @@ def articulate(tree: Tree) -> None:
     """Compute the articulated inertia of every body, and the inertia that each joint transmits to its parent body.
 
     The articulated inertia of a body is its inertia with all its descendants attached by movable joints. Results are
-    written to tree.inertia and tree.joints.
+    written to tree.inertia and tree.joints, the triangular factors of root bodies to tree.factors.
     """
     for o in range(0, tree.inertia.shape[0], 8):
         store(tree.inertia, o, load(tree.body_inertia, o))
@@ -78,8 +78,8 @@ def articulate(tree: Tree) -> None:
 def articulate_joint(tree: Tree, t: int) -> None:
     """Compute the inertia that joint t transmits from its child to its parent, and add it to that of the parent.
 
-    The child is the body farther from the root. The degrees of freedom of the joint are eliminated from the articulated
-    inertia of the child.
+    The child is the body farther from the root. The transmitted inertia is the articulated inertia of the child after
+    elimination of the degrees of freedom of the joint.
     """
     entries, inertia, joints, e, o = tree.entries, tree.inertia, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     shifts, turns, place = 3 - at(entries, e + TRANSLATIONS), 3 - at(entries, e + ROTATIONS), o + FREEDOMS
@@ -106,7 +106,7 @@ def articulate_joint(tree: Tree, t: int) -> None:
 def factorise_root(inertia: np.ndarray, o: int, factors: np.ndarray, f: int) -> None:
     """Factorize the articulated inertia I (6, 6) of a root body as L D L^T.
 
-    I is stored at element o of `inertia`, L at element f of `factors`, with 1/D on its diagonal.
+    I begins at index o of `inertia`. L is written to `factors` from index f on, with 1/D on its diagonal.
     """
     k = 0
     for i in range(3):
@@ -123,7 +123,7 @@ def factorise_root(inertia: np.ndarray, o: int, factors: np.ndarray, f: int) -> 
 def factorise_inertia(factors: np.ndarray, f: int) -> None:
     """Factorize an inertia (6, 6) as L D L^T, in place, with 1/D on the diagonal.
 
-    The lower triangle of the inertia is stored by rows, from element f of `factors` on.
+    The lower triangle of the inertia is stored by rows, in a matrix (6, 6) that begins at index f of `factors`.
     """
     for i in range(6):
         inverse = 1.0 / at(factors, f + 7 * i)

@@ -1,8 +1,7 @@
-"""Accelerations and multipliers of a forest, with the factorization of `articulated`.
+"""Accelerations and multipliers of a forest of joints, with the factorization of `articulated`.
 
 From the tips to the roots, the load that each joint would transmit to a parent without acceleration is added to the
-loads on the parent. From the roots to the tips, the acceleration of each child follows from that of its parent. A is
-the matrix of constraint rows, M the mass matrix, x the multipliers of the rows, and a the accelerations.
+loads on the parent. From the roots to the tips, the acceleration of each child is computed from that of its parent.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
     """Solve M a + tree.bias = A^T x, A a = rhs for the accelerations a and the multipliers x.
 
     M is the mass matrix, and A the matrix of constraint rows. On entry tree.bias holds minus the applied loads; it is
-    overwritten. The accelerations are written to tree.acceleration. x and rhs have eight elements for each joint, of
-    which the first are for its constraint rows.
+    overwritten. The accelerations are written to tree.acceleration. x and rhs have eight elements for each joint; the
+    first of them belong to its rows, the others are zero in x.
     """
     for o in range(0, x.shape[0], 8):  # also the lanes without rows
         store(x, o, splat(0.0))
@@ -70,10 +69,11 @@ def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
 
 @kernel
 def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
-    """Compute the relative acceleration prescribed by the rows of joint t, and the load that the joint transmits.
+    """Compute the acceleration that the rows of joint t prescribe, and the load that the joint transmits.
 
-    The prescribed acceleration follows from the right-hand sides `rhs` of the rows. The load is the one transmitted if
-    the parent does not accelerate; it is added to the loads on the parent.
+    The prescribed acceleration of the child relative to the parent follows from the right-hand sides `rhs` of the rows.
+    The load is the one transmitted if the parent does not accelerate; it is added to the loads on the parent in
+    tree.bias.
     """
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child = at(entries, e + NODE), at(entries, e + WRENCH_CHILD)
@@ -113,10 +113,11 @@ def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
 
 @kernel
 def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tuple[Triple, Triple]:
-    """Return the force (N) and moment (N m) transmitted by a joint that does not move along its degrees of freedom.
+    """Return the force (N) and moment (N m) that a joint transmits for a given acceleration of the parent.
 
-    `shift` and `turn` are the linear (m/s^2) and angular (rad/s^2) acceleration at the joint point, in the axes of the
-    child; the data of the joint begin at element o of `joints`.
+    `shift` and `turn` are the linear (m/s^2) and angular (rad/s^2) acceleration of the child at the joint point if the
+    joint does not move along its degrees of freedom, in the axes of the child. The data of the joint begin at index o
+    of `joints`.
     """
     inertia = o + TRANSMITTED
     force = plus(symmetric_times(joints, inertia, shift), matrix_times(joints, inertia + MIXED, turn))
@@ -132,7 +133,7 @@ def freedom_count(tree: Tree, t: int) -> int:
 
 @kernel
 def is_shift(tree: Tree, t: int, k: int) -> bool:
-    """Return whether degree of freedom k of joint t is a translation; translations are numbered before rotations."""
+    """Return whether degree of freedom k of joint t is a translation; translations come before rotations."""
     return k < 3 - at(tree.entries, JOINT_ENTRIES * t + TRANSLATIONS)
 
 
@@ -195,7 +196,10 @@ def follow(tree: Tree, x: np.ndarray, t: int) -> None:
 
 @kernel
 def store_child(tree: Tree, child: int, shift: Triple, turn: Triple) -> None:
-    """Write the linear and angular acceleration of a child body to tree.acceleration, beginning at element `child`."""
+    """Write the acceleration of the center of mass, and the angular acceleration, of a body to tree.acceleration.
+
+    `shift` (m/s^2) and `turn` (rad/s^2) are in body axes; they are stored from index `child` on.
+    """
     for k in range(3):
         put(tree.acceleration, child + 8 * k, shift[k])
         put(tree.acceleration, child + MOMENT + 8 * k, turn[k])

@@ -1,4 +1,4 @@
-"""Entry point from Python into compiled code for tasks at a single state, such as evaluation or projection."""
+"""Entry point from Python into compiled code for tasks at a single state, such as an evaluation or a projection."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from .workspace import RANK, TOLERANCE
 
 @record
 class StateQuery(NamedTuple):
-    """A state, and the parameters and results of one task performed at this state.
+    """A state, with the parameters and results of one task of `at_state`.
 
-    Names in capitals are constants of this module.
+    Names in capitals are the tasks, constants of this module.
 
     Attributes
     ----------
     y : (size,) the state, modified by NORMALISE and PROJECT
-    ydot : (size,) y', filled by EVALUATE
+    ydot : (size,) the derivative y', computed by EVALUATE
     alpha, beta : Baumgarte's rates, 1/s
     length : characteristic length of the system, m
     rank : required number of independent rows, for EVALUATE and CHOOSE
-    counts : numbers of iterations and factorizations in projections
+    counts : numbers of iterations and factorizations of projections, to which PROJECT adds its own
     """
 
     y: np.ndarray
@@ -59,7 +59,7 @@ IMPULSE_PASSES = 4
 
 @entry(needed_by="every state needs", effort=5)
 def at_state(task: int, mechanism: Mechanism, t: float, query: StateQuery) -> bool:
-    """Perform a task for the state in `query` at time t (s), such as a projection; return False if it fails.
+    """Perform a task, such as a projection, for the state in `query` at time t (s); return False if it fails.
 
     `task` is a constant of this module: EVALUATE, NORMALISE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, TRIANGULARISE,
     SUBSTITUTE or IMPULSE. A single compiled function performs all tasks, so that the functions they have in common are

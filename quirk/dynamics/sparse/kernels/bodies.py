@@ -1,9 +1,10 @@
 """Compiled functions over all bodies, eight at a time: kinematics, accelerations, displacements and error norms.
 
-A block consists of eight bodies; s, k and c are the first elements of a block in arrays of states y, kinematics `kin`
-and `constants`. W is the metric of a body: W W^T = J^-1, with the inertia matrix J. `wrench` contains a force and a
-scaled moment, W^T times the moment in body axes, for each body. M is the mass matrix. The functions take the number of
-bodies from the size of `constants`, because y also contains auxiliary states.
+Arrays over bodies are divided into blocks of eight bodies. The block of a function begins at index s of the states y,
+index k of the kinematics `kin`, and index c of `constants`. The metric W of a body satisfies W W^T = J^-1, with its
+inertia matrix J. `wrench` contains a force and a scaled moment, W^T times the moment in body axes, for each body. M is
+the mass matrix. The functions take the number of bodies from the size of `constants`, because y also contains auxiliary
+states.
 """
 
 from __future__ import annotations
@@ -54,10 +55,10 @@ POSES, VELOCITIES = range(2)
 
 @kernel
 def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute rotation matrices, angular velocities (inertial frame, rad/s) and metrics of all bodies, in `kin`.
+    """Compute the rotation matrix, angular velocity (inertial frame, rad/s) and metric of each body, in `kin`.
 
-    The metric W of a body satisfies W W^T = J^-1, with its inertia matrix J. `constants` are those of the bodies; the
-    quaternions in the state y need not be normalized.
+    The metric W of a body satisfies W W^T = J^-1, with its inertia matrix J. `constants` are the constants of the
+    bodies; the quaternions in the state y need not be normalized.
     """
     for block in range(constants.shape[0] // CON):
         pose(constants, y, kin, block * STATE, block * KIN, block * CON)
@@ -65,10 +66,9 @@ def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
 
 @kernel
 def rotations(y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute rotation matrices and angular velocities (inertial frame, rad/s) of all bodies, in `kin`.
+    """Compute the rotation matrix and angular velocity (inertial frame, rad/s) of each body at state y, in `kin`.
 
-    These quantities suffice for constraint residuals and their rates, which do not depend on the metric. y is the
-    state.
+    These quantities suffice for constraint residuals and their rates, which do not depend on the metric.
     """
     for block in range(kin.shape[0] // KIN):
         rotation(y, kin, block * STATE, block * KIN)
@@ -76,9 +76,9 @@ def rotations(y: np.ndarray, kin: np.ndarray) -> None:
 
 @kernel
 def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute the unconstrained accelerations of all bodies, under gravity and the applied loads in `kin`.
+    """Compute the unconstrained acceleration of each body, due to gravity and the applied loads in `kin`.
 
-    The accelerations are written to `kin`. y is the state, and `constants` are those of the bodies.
+    The accelerations are written to `kin`. y is the state, and `constants` are the constants of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         free_acceleration(constants, y, kin, block * STATE, block * KIN, block * CON)
@@ -86,10 +86,10 @@ def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) ->
 
 @kernel
 def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute the kinematics and the unconstrained accelerations of all bodies, in `kin`, in one pass.
+    """Compute the kinematics and unconstrained accelerations of all bodies without applied loads, in `kin`.
 
-    This is equivalent to `poses` followed by `free_accelerations`, and valid for models without force elements, whose
-    loads would have to be computed in between. y is the state, and `constants` are those of the bodies.
+    The result is that of `poses` followed by `free_accelerations`, in a single loop over the bodies, for models without
+    force elements. y is the state, and `constants` are the constants of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c = block * STATE, block * KIN, block * CON
@@ -98,10 +98,10 @@ def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
 
 
 def _rotation(y: Any, kin: Any, s: Any, k: Any) -> Any:
-    """Compute rotation matrices and angular velocities (inertial frame, rad/s) of one block of eight bodies, in `kin`.
+    """Compute the rotation matrices R and angular velocities (inertial frame, rad/s) of eight bodies, in `kin`.
 
-    Returns the three rows of the rotation matrices R, which transform body axes to the inertial frame. The quaternions
-    in y need not be normalized. The block begins at element s of the states y and at element k of `kin`.
+    Returns the three rows of R, which transforms body axes to the inertial frame. The quaternions in y need not be
+    normalized. The block of bodies begins at index s of the states y and at index k of `kin`.
     """
     q = s + 8 * ORIENTATION
     qw, qx, qy, qz = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
@@ -119,18 +119,18 @@ def _rotation(y: Any, kin: Any, s: Any, k: Any) -> Any:
 
 @traced
 def rotation(y: Any, kin: Any, s: Any, k: Any) -> None:
-    """Compute rotation matrices and angular velocities (inertial frame, rad/s) of one block of eight bodies, in `kin`.
+    """Compute the rotation matrices and angular velocities (inertial frame, rad/s) of eight bodies, in `kin`.
 
-    The block begins at element s of the states y and at element k of `kin`.
+    The block of bodies begins at index s of the states y and at index k of `kin`.
     """
     _rotation(y, kin, s, k)
 
 
 @traced
 def pose(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
-    """Compute rotation matrices, angular velocities (inertial frame, rad/s) and metrics of eight bodies, in `kin`.
+    """Compute the rotation matrices, angular velocities (inertial frame, rad/s) and metrics of eight bodies, in `kin`.
 
-    The metric W of a body satisfies W W^T = J^-1, with its inertia matrix J. The block of bodies begins at element s of
+    The metric W of a body satisfies W W^T = J^-1, with its inertia matrix J. The block of bodies begins at index s of
     the states y, k of `kin` and c of `constants`.
     """
     _rotation(y, kin, s, k)
@@ -139,10 +139,10 @@ def pose(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
 
 
 def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
-    """Return the scaled moments W^T (T + J omega x omega) of one block of eight bodies, in body axes.
+    """Return the scaled moments W^T (T + J omega x omega) of eight bodies, in body axes.
 
-    T is the torque, J omega x omega the gyroscopic moment, and W a factor of the inverse inertia: W W^T = J^-1. The
-    block begins at element s of the states y, k of `kin` and c of `constants`.
+    T is the torque, J omega x omega the gyroscopic moment, and W the metric: W W^T = J^-1, with the inertia matrix J.
+    The block of bodies begins at index s of the states y, k of `kin` and c of `constants`.
     """
     omega = load3(y, s + 8 * OMEGA)
     momentum = rows_times(constants, c + 8 * UNLIKE, omega)
@@ -152,20 +152,20 @@ def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> 
 
 @traced
 def scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
-    """Return the scaled moments W^T (T + J omega x omega) of one block of eight bodies, in body axes.
+    """Return the scaled moments W^T (T + J omega x omega) of eight bodies, in body axes.
 
-    T is the torque, J omega x omega the gyroscopic moment, and W a factor of the inverse inertia: W W^T = J^-1. The
-    block begins at element s of the states y, k of `kin` and c of `constants`.
+    T is the torque, J omega x omega the gyroscopic moment, and W the metric: W W^T = J^-1, with the inertia matrix J.
+    The block of bodies begins at index s of the states y, k of `kin` and c of `constants`.
     """
     return _scaled_moment(constants, y, kin, s, k, c)
 
 
 @traced
 def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
-    """Compute the unconstrained accelerations of one block of eight bodies, under gravity and applied loads.
+    """Compute the unconstrained accelerations of eight bodies, due to gravity and applied loads.
 
-    The loads are read from `kin`, and the accelerations written to it. The block begins at element s of the states y, k
-    of `kin` and c of `constants`.
+    The loads are read from `kin`, and the accelerations written to it. The block of bodies begins at index s of the
+    states y, k of `kin` and c of `constants`.
     """
     by_force = times(load3(kin, k + 8 * FORCE), load(constants, c + 8 * INVERSE_MASS))
     store3(kin, k + 8 * LINEAR, plus(load3(constants, c + 8 * GRAVITY), by_force))
@@ -179,8 +179,8 @@ def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) 
 def sum_body_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray) -> None:
     """Write the sum of weight, applied load and gyroscopic moment J omega x omega of each body to `wrench`.
 
-    Forces are in the inertial frame; moments are scaled, W^T times the moment in body axes, with W W^T = J^-1. The
-    accelerations in `kin` are set to zero. y is the state, and `constants` are those of the bodies.
+    Forces are in the inertial frame; moments are scaled, W^T times the moment in body axes, with the metric W: W W^T =
+    J^-1. The accelerations in `kin` are set to zero. y is the state, and `constants` are the constants of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
@@ -194,7 +194,7 @@ def sum_body_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench
 
 @kernel
 def set_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: np.ndarray) -> None:
-    """Set `bias` to minus the loads in `wrench`: forces (N) and moments (N m), both in body axes.
+    """Set `bias` to minus the loads in `wrench`, with forces (N) and moments (N m) in body axes.
 
     In `wrench`, forces are in the inertial frame, and moments are multiplied by the transposed metric W^T of the body.
     `constants` and `kin` are the constants and the kinematics of the bodies.
@@ -210,10 +210,11 @@ def set_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: n
 def loads_of_accelerations(
     constants: np.ndarray, kin: np.ndarray, acceleration: np.ndarray, wrench: np.ndarray
 ) -> None:
-    """Set `wrench` to the mass matrix M times accelerations of all bodies, that is, to the loads that cause them.
+    """Set `wrench` to the loads that cause given accelerations: the mass matrix M times the accelerations.
 
-    `acceleration` contains the linear and angular accelerations, in body axes. `constants` and `kin` are the constants
-    and the kinematics of the bodies.
+    `acceleration` contains the linear and angular accelerations of all bodies, in body axes. In `wrench`, forces are in
+    the inertial frame, and moments are multiplied by the transposed metric W^T of the body. `constants` and `kin` are
+    the constants and the kinematics of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         k, c, f = block * KIN, block * CON, block * WRENCH
@@ -224,10 +225,10 @@ def loads_of_accelerations(
 
 @kernel
 def unconstrained_accelerations(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
-    """Set `motion` to M^-1 times the loads in `wrench`: the accelerations of unconstrained bodies.
+    """Set `motion` to the accelerations of unconstrained bodies due to the loads in `wrench`: M^-1 times the loads.
 
     M is the mass matrix. Angular accelerations are multiplied by W^-1, with the metric W of a body: W W^T = J^-1.
-    `constants` are those of the bodies.
+    `constants` are the constants of the bodies.
     """
     for block in range(wrench.shape[0] // WRENCH):
         f = block * WRENCH
@@ -237,9 +238,9 @@ def unconstrained_accelerations(constants: np.ndarray, wrench: np.ndarray, motio
 
 @kernel
 def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray, ydot: np.ndarray) -> None:
-    """Compute y' from the accelerations in `kin` plus those due to the constraint loads in `wrench`.
+    """Compute y' from the accelerations in `kin` plus the accelerations due to the constraint loads in `wrench`.
 
-    y is the state of all bodies; y' is written to `ydot`. `constants` are those of the bodies.
+    y is the state of all bodies; y' is written to `ydot`. `constants` are the constants of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
@@ -258,7 +259,7 @@ def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndar
 def normalise(constants: np.ndarray, y: np.ndarray) -> None:
     """Scale the quaternions of all bodies in the state y to unit length.
 
-    `constants` are those of the bodies, and give their number.
+    `constants` are the constants of the bodies; their size gives the number of bodies.
     """
     for block in range(constants.shape[0] // CON):
         q = block * STATE + 8 * ORIENTATION
@@ -283,7 +284,7 @@ def finite(y: np.ndarray) -> bool:
 
 @traced
 def move(y: Any, s: Any, shift: Any, turn: Any) -> None:
-    """Add displacements of eight bodies to their poses, which begin at element s of the state y.
+    """Add displacements of eight bodies to their poses, which begin at index s of the state y.
 
     `shift` (m, inertial frame) is the displacement of the centers of mass, and `turn` (rad, body axes) a small rotation
     vector: the quaternion q is replaced by q (1, turn / 2), normalized.
@@ -300,10 +301,11 @@ def move(y: Any, s: Any, shift: Any, turn: Any) -> None:
 
 @kernel
 def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, length: float) -> float:
-    """Subtract M^-1 times the loads `wrench` from the poses in y or, if `level` is VELOCITIES, from the velocities.
+    """Correct the poses in y, or the velocities if `level` is VELOCITIES, by minus M^-1 times `wrench`.
 
-    M is the mass matrix. Returns the largest change: of rotations in rad or rad/s, or of translations divided by
-    `length` (m). `constants` are those of the bodies.
+    M is the mass matrix, and `wrench` contains a force and a scaled moment for each body. Returns the largest change of
+    a body: the root of the sum of squares of its rotation (rad or rad/s) and of its translation divided by `length`
+    (m). `constants` are the constants of the bodies.
     """
     largest = splat(0.0)
     check = splat(0.0)
@@ -325,9 +327,10 @@ def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: in
 
 @kernel
 def speed(constants: np.ndarray, y: np.ndarray, length: float) -> float:
-    """Return the largest angular velocity, or linear velocity divided by `length` (m), of all bodies, 1/s.
+    """Return the largest speed of a body, 1/s, with velocities divided by `length` (m).
 
-    y is the state, and `constants` are those of the bodies.
+    The speed is the root of the sum of squares of the angular velocity and the divided velocity. y is the state, and
+    `constants` are the constants of the bodies.
     """
     largest = splat(0.0)
     for block in range(constants.shape[0] // CON):
@@ -340,7 +343,7 @@ def speed(constants: np.ndarray, y: np.ndarray, length: float) -> float:
 def largest_distance(constants: np.ndarray, y: np.ndarray) -> float:
     """Return the largest distance of a center of mass from the origin of the inertial frame, m, in state y.
 
-    `constants` are those of the bodies.
+    `constants` are the constants of the bodies; their size gives the number of bodies.
     """
     largest = splat(0.0)
     for block in range(constants.shape[0] // CON):
@@ -351,10 +354,11 @@ def largest_distance(constants: np.ndarray, y: np.ndarray) -> float:
 
 @kernel
 def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: int, motion: np.ndarray) -> None:
-    """Convert a variation `change` of the state y to `motion`, the vector that is multiplied by constraint rows.
+    """Convert a variation `change` of the state y to translations and scaled rotations of all bodies, in `motion`.
 
-    `level` selects the variation of poses or of velocities. Translations are in the inertial frame, rotations in body
-    axes and multiplied by W^-1, with the metric W of the body: W W^T = J^-1. `constants` are those of the bodies.
+    This is the form that is multiplied by constraint rows. Translations are in the inertial frame, rotations in body
+    axes and multiplied by W^-1, with the metric W of the body: W W^T = J^-1. `level` selects the variation of poses or
+    of velocities. `constants` are the constants of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH
@@ -372,10 +376,11 @@ def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: i
 
 @kernel
 def subtract(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
-    """Subtract M^-1 times `wrench` from `motion`, with the mass matrix M.
+    """Subtract M^-1 times the loads `wrench` from `motion`, with the mass matrix M.
 
-    `wrench` contains loads, and `motion` translations and W^-1 times rotations of all bodies, with the metric W of a
-    body: W W^T = J^-1. `constants` are those of the bodies.
+    `wrench` contains a force and a scaled moment for each body; `motion` contains translations in the inertial frame,
+    and rotations in body axes multiplied by W^-1, with the metric W of the body: W W^T = J^-1. `constants` are the
+    constants of the bodies.
     """
     for block in range(wrench.shape[0] // WRENCH):
         c, f = block * CON, block * WRENCH
@@ -394,11 +399,11 @@ def error_ratio(
     rtol: float,
     atol: float,
 ) -> float:
-    """Return the largest ratio of error to tolerance over the vectors of all bodies; see `integrators.Tolerance`.
+    """Return the largest ratio of error to tolerance over positions and orientations, or velocities, of all bodies.
 
-    `motion` is the error of poses or velocities, as selected by `level`, in the form of `motion_of`. y and y_new are
-    the states at the start and end of the step; `rtol` and `atol` are the relative and absolute tolerances. `constants`
-    are those of the bodies.
+    `level` selects poses or velocities. `motion` contains the errors as translations and scaled rotations, see
+    `motion_of`. y and y_new are the states at the start and end of the step. The tolerance of a vector is `atol` plus
+    `rtol` times the larger of its magnitudes at both states. `constants` are the constants of the bodies.
     """
     largest = splat(0.0)
     check = splat(0.0)

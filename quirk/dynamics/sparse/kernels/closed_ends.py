@@ -1,8 +1,8 @@
-"""Accelerations at the ends of steps by recursion over a forest with closing rows, whose independence is watched.
+"""Accelerations at the ends of steps by recursion over a forest, with constraint rows that close its loops.
 
-At a singular configuration, or with a poor selection of rows, the distances of closing rows from the span of others
-become small. The accelerations are then computed by rows, which adapt method and selection, until the rows are apart
-again.
+At a singular configuration, or with a poor selection of rows, the loop-closing rows become nearly dependent. The
+accelerations are then computed by elimination of all constraint rows, which adapts its method and selection, until the
+loop-closing rows are far enough from dependence again.
 """
 
 from __future__ import annotations
@@ -23,16 +23,20 @@ from .workspace import APART, FACTORED, OVER_FOREST, Workspace
 
 @kernel
 def closed_recursively(mechanism: Mechanism) -> bool:
-    """Return whether loops are closed by rows over a recursion that suits the last state on the constraints."""
+    """Return whether a system with loops is computed by recursion, and its loop-closing rows are far from dependent.
+
+    The rows are judged at the last state that satisfied the constraints.
+    """
     return recursive(mechanism) and at(mechanism.work.summary, APART) > 0.0
 
 
 @component(effort=1)
 def evaluate_closed(mechanism: Mechanism, t: float, y: np.ndarray, rank: int, by_rows: bool, ydot: np.ndarray) -> int:
-    """Compute y', in `ydot`, at time t (s) and a state y on the constraints, of a system with closings.
+    """Compute y', in `ydot`, at time t (s) and a state y on the constraints, for a system with closed loops.
 
-    Recursion is used if rows are apart from each other before and after, and not `by_rows`. `rank` is the number of
-    independent rows. Returns the number of evaluations.
+    Recursion over the spanning forest is used if the loop-closing rows were far from dependent at the previous state
+    and still are, unless `by_rows`. Otherwise all constraint rows are eliminated, of which `rank` are independent.
+    Returns the number of evaluations.
     """
     done = not by_rows and closed_recursively(mechanism) and accelerate_closed(mechanism, t, y, ydot)
     count = 1
@@ -45,7 +49,11 @@ def evaluate_closed(mechanism: Mechanism, t: float, y: np.ndarray, rank: int, by
 
 @kernel
 def begin_closed(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Determine the pivots of closings at the start of the first step by recursion, at time t (s) and state y."""
+    """Compute the pivots of the loop-closing rows at time t (s) and state y, before the first step by recursion.
+
+    A pivot is the squared distance of a row from the span of the rows before it. Nothing is done if the stored pivots
+    are already those of loop-closing rows.
+    """
     if at(mechanism.work.summary, OVER_FOREST) > 0.0:
         return
     watch_anew(mechanism, t, y)
@@ -54,9 +62,10 @@ def begin_closed(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def compare_pivots(work: Workspace, over_forest: bool) -> None:
-    """Prepare pivots for comparison with those at earlier states, which are unknown if they are of the other kind.
+    """Discard the pivots of earlier states if they were computed by the other method.
 
-    `over_forest` is true if the present pivots are those of closing rows over the forest.
+    `over_forest` tells whether the present pivots belong to loop-closing rows over a forest, or to all rows. Discarded
+    pivots are replaced by the present ones, so that no change is seen.
     """
     if (at(work.summary, OVER_FOREST) > 0.0) != over_forest:
         put(work.summary, OVER_FOREST, 1.0 if over_forest else 0.0)
@@ -66,9 +75,10 @@ def compare_pivots(work: Workspace, over_forest: bool) -> None:
 
 @kernel
 def watch_anew(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Determine the pivots of closings at time t (s) and a state y on the constraints, after an evaluation by rows.
+    """Compute the pivots of the loop-closing rows at time t (s) and state y, after an evaluation by other means.
 
-    Independent rows are selected anew if the present ones are not apart.
+    The state must satisfy the constraints. If rows are nearly dependent, independent rows are selected again; if that
+    does not suffice, the factorization is marked as unusable.
     """
     if not recursive(mechanism):
         return

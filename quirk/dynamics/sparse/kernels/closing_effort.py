@@ -1,7 +1,7 @@
-"""Estimated time of an evaluation by recursion over a forest whose loops are closed by rows; see `closings`.
+"""Estimated time of an evaluation by recursion over a forest of joints with loop-closing constraint rows.
 
 The coefficients are measured, on one machine, for 30 mechanisms of 3 to 100 bodies. Their ratios, on which the choice
-of a method depends, are similar on others.
+of a method depends, are similar on others. The tables are described in `closings`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ WORTH_IT = 0.9
 
 @kernel
 def faster_than_rows(mechanism: Mechanism, visits: int) -> bool:
-    """Return whether an evaluation by recursion is estimated to be faster than one by rows.
+    """Return whether an evaluation by recursion is estimated to be faster than elimination of all constraint rows.
 
-    `visits` is the number of visits of joints for eight columns each in the computation of the matrices.
+    `visits` counts how often a joint transmits the wrenches of eight loop-closing rows in one evaluation.
     """
     closings, effort = mechanism.closings, mechanism.closings.effort
     own = PER_BODY * (mechanism.recursion.entries.shape[0] // JOINT_ENTRIES) + PER_VISIT * visits
@@ -40,7 +40,10 @@ def faster_than_rows(mechanism: Mechanism, visits: int) -> bool:
 
 @kernel
 def reflected(mechanism: Mechanism, g: int) -> int:
-    """Return the number of rows of eight elements that reflections change in the matrix of group g."""
+    """Return the number of rows of eight elements that reflections change in the matrix of one group of constraints.
+
+    A group g consists of loop-closing constraints whose paths to the roots share degrees of freedom.
+    """
     closings, blocks, found = mechanism.closings, stride(mechanism.closings, g) // WIDTH, 0
     for n in range(closings.groups[GROUP_ENTRIES * g + CLOSING], closings.groups[GROUP_ENTRIES * g + CLOSING_END]):
         reach = closings.closings[CLOSING_ENTRIES * n + REACH]

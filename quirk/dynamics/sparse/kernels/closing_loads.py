@@ -1,11 +1,13 @@
-"""Transmission of the wrenches of closing rows to the roots of a forest, eight rows at a time, and their effect.
+"""Transmission of the loads of loop-closing constraints to the roots of a forest, eight rows at a time.
 
-The tables are described in `closings` and `recursion`. A wrench (force and moment) of eight rows on a body is stored
-as six vectors of eight lanes, in the joint frame of the body and about its joint point. Each freedom of the joint gives
-way: with the momentum U of its unit velocity, its inertia D and the load p along it, the joint transmits the wrench
-less U p / D, and the acceleration of the freedom grows by p / D. The matrix F contains p / sqrt(D). Index arguments are
-first elements: j of a joint in `joints`, k of its data in `blocks`, b of a body in its constants, o of a wrench in
-`carried`, m of a row of the matrix. `lanes` is the length of its rows.
+The tables are described in `closings` and `recursion`. A wrench (force and moment) on a body is that of a unit
+multiplier of a row, in the joint frame of the body and about its joint point. The wrenches of eight rows are stored as
+six vectors of eight elements, in `carried`. A joint does not transmit the load p along a degree of freedom, but lets
+the body accelerate: with the momentum U of unit velocity along it and its inertia D, the acceleration grows by p / D,
+and the parent receives the wrench less U p / D. The matrix F has a row of p / sqrt(D) for each degree of freedom.
+
+Arguments are indices of the first element: j of a joint in `joints`, k of its further data in `blocks`, b of a body in
+its constants, o of a wrench in `carried`, m of a row of F in `matrix`. `lanes` is the number of elements per row of F.
 """
 
 from __future__ import annotations
@@ -49,12 +51,16 @@ TO_MOMENT = 24
 
 
 def square_root(x: Any) -> Any:
-    """Return the square root of a number."""
+    """Return the square root of a single number, in compiled code."""
     return lane_of(root(splat(x)), 0)
 
 
 def columns_of_one(array: Any, o: Any, a: Any) -> Any:
-    """Return M^T a for the matrix M (3, 3) of one body, stored by rows in an array in blocks of eight."""
+    """Return M^T a for the matrix M (3, 3) of one body and a vector a.
+
+    M begins at index o of an array in blocks of eight bodies, in which its elements follow by rows at intervals of
+    eight.
+    """
     return tuple(
         at(array, o + 8 * c) * a[0] + at(array, o + 24 + 8 * c) * a[1] + at(array, o + 48 + 8 * c) * a[2]
         for c in range(3)
@@ -65,10 +71,10 @@ def columns_of_one(array: Any, o: Any, a: Any) -> Any:
 def wrench_of_side(
     kin: Any, constants: Any, bodies: Any, G: Any, wrench: Any, k: Any, c: Any, b: Any, f: Any, m: Any, sign: Any
 ) -> None:
-    """Store the wrench of a closing on one body in its joint frame, in `wrench`.
+    """Write the loads of unit multipliers of a constraint on one of its bodies to `wrench`, in the body's joint frame.
 
-    The forces of its rows begin at element f of G, the moments at element m; `sign` is the sign of the forces. The body
-    begins at element k of `kin`, c of `constants` and b of `bodies`.
+    The forces begin at index f of G, the scaled moments at index m; `sign` is the factor of the forces, 1 or -1. The
+    data of the body begin at index k of `kin`, c of `constants` and b of `bodies`.
     """
     force = columns_of_one(bodies, b + 8 * ALIGNMENT, columns_of_one(kin, k + 8 * ROTATION, load3(G, f)))
     moment = columns_of_one(bodies, b + 8 * ALIGNMENT, columns_of_one(constants, c + 8 * INVERSE_FACTOR, load3(G, m)))
@@ -79,9 +85,11 @@ def wrench_of_side(
 
 @traced
 def give_way_along(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: Any, load_along: Any) -> None:
-    """Let a freedom give way to the load along it, in the wrench at element o, and store its row of the matrix.
+    """Eliminate one degree of freedom from eight wrenches on a body, and write its row of F.
 
-    The data of the freedom begin at element a of `array`.
+    The wrenches begin at index o of `carried`; `load_along` are their loads along the degree of freedom, whose data
+    begin at index a of `array`. On return they are the wrenches that the joint transmits. The row of F begins at index
+    m of `matrix`.
     """
     compliance = at(array, a + COMPLIANCE)
     store(matrix, m, load_along * root(splat(compliance)))
@@ -93,28 +101,43 @@ def give_way_along(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: Any
 
 @traced
 def turn_gives_way(joints: Any, j: Any, matrix: Any, m: Any, carried: Any, o: Any) -> None:
-    """Let the rotation about z give way; no moment about z remains."""
+    """Eliminate the rotation of a joint about z from eight wrenches on a body, and write its row of F.
+
+    On return the wrenches, at index o of `carried`, have no moment about z. The data of the joint begin at index j of
+    `joints`, the row of F at index m of `matrix`.
+    """
     give_way_along(joints, j + FREEDOM, matrix, m, carried, o, load(carried, o + TO_MOMENT + 16))
     store(carried, o + TO_MOMENT + 16, zero_of(carried))
 
 
 @traced
 def slide_gives_way(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: Any) -> None:
-    """Let the translation along z give way; no force along z remains."""
+    """Eliminate the translation of a joint along z from eight wrenches on a body, and write its row of F.
+
+    On return the wrenches, at index o of `carried`, have no force along z. The data of the degree of freedom begin at
+    index a of `array`, the row of F at index m of `matrix`.
+    """
     give_way_along(array, a, matrix, m, carried, o, load(carried, o + 16))
     store(carried, o + 16, zero_of(carried))
 
 
 @traced
 def second_axis_gives_way(joints: Any, j: Any, blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any) -> None:
-    """Let the rotation of a universal joint about the axis in the parent give way."""
+    """Eliminate the rotation of a universal joint about the axis fixed in the parent from eight wrenches on a body.
+
+    The wrenches, at index o of `carried`, are replaced by those that the joint transmits. The data of the joint begin
+    at index j of `joints` and k of `blocks`. The row of F for this rotation is written to `matrix` from index m on.
+    """
     x, y = at(joints, j + SECOND_AXIS), at(joints, j + SECOND_AXIS + 1)
     along = load(carried, o + TO_MOMENT) * x + load(carried, o + TO_MOMENT + 8) * y
     give_way_along(blocks, k, matrix, m, carried, o, along)
 
 
 def root_of_inverse(blocks: Any, k: Any) -> Any:
-    """Return the lower triangular factor L of the inverse inertia of a ball joint, L L^T = J^-1, by rows."""
+    """Return the lower triangular factor L, by rows, of the inverse inertia of a ball joint: L L^T = J^-1.
+
+    The inverse J^-1 of the rotational inertia begins at index k of `blocks`.
+    """
     a, b, c = (at(blocks, k + i) for i in range(3))
     d, e, f = at(blocks, k + 5), at(blocks, k + 6), at(blocks, k + 10)
     l00 = square_root(a)
@@ -128,7 +151,11 @@ def root_of_inverse(blocks: Any, k: Any) -> Any:
 def ball_gives_way(
     joints: Any, j: Any, blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any, lanes: Any
 ) -> None:
-    """Let the rotations of a ball joint give way; no moment remains."""
+    """Eliminate the rotations of a ball joint from eight wrenches on a body, and write their three rows of F.
+
+    On return the wrenches, at index o of `carried`, have no moments. The data of the joint begin at index j of `joints`
+    and k of `blocks`. The rows of F begin at index m of `matrix`, and have `lanes` elements each.
+    """
     x, y, z = load3(carried, o + TO_MOMENT)
     (l00,), (l10, l11), (l20, l21, l22) = root_of_inverse(blocks, k)
     store(matrix, m, x * l00 + y * l10 + z * l20)
@@ -143,7 +170,11 @@ def ball_gives_way(
 
 @traced
 def body_gives_way(blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any, lanes: Any) -> None:
-    """Store the six rows of the matrix of a free body, D^-1/2 L^-1 times the wrench, for its inertia L D L^T."""
+    """Write the six rows of F for the motion of a free body: D^-1/2 L^-1 times the eight wrenches on it.
+
+    L D L^T is the factorized inertia of the body, at index k of `blocks`; the wrenches begin at index o of `carried`.
+    The rows of F begin at index m of `matrix`, and have `lanes` elements each.
+    """
     found: list[Any] = []
     for i in range(6):
         value = load(carried, o + 8 * i)
@@ -156,9 +187,10 @@ def body_gives_way(blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: An
 
 @traced
 def pass_on(joints: Any, j: Any, array: Any, b: Any, carried: Any, o: Any, up: Any) -> None:
-    """Add the wrench at element o to that of the parent at element `up`, in its frame, and clear it.
+    """Add eight wrenches on a body to those on its parent, in the joint frame of the parent, and set them to zero.
 
-    The arm to the joint point begins at element b of `array`.
+    The wrenches on the body begin at index o of `carried`, those on the parent at index `up`. The vector from the joint
+    point of the parent to that of the body begins at index b of `array`, the data of the joint at index j of `joints`.
     """
     E = [[at(joints, j + ROWS + 4 * i + c) for c in range(3)] for i in range(3)]
     force, moment = load3(carried, o), load3(carried, o + TO_MOMENT)
@@ -172,7 +204,7 @@ def pass_on(joints: Any, j: Any, array: Any, b: Any, carried: Any, o: Any, up: A
 
 @traced
 def clear_wrench(carried: Any, o: Any) -> None:
-    """Set the wrench at element o to zero."""
+    """Set eight wrenches, which begin at index o of `carried`, to zero."""
     for c in range(6):
         store(carried, o + 8 * c, zero_of(carried))
 
@@ -181,7 +213,12 @@ def clear_wrench(carried: Any, o: Any) -> None:
 def freedoms_give_way(
     recursion: Recursion, kind: int, j: int, k: int, matrix: np.ndarray, m: int, lanes: int, carried: np.ndarray, o: int
 ) -> None:
-    """Let all freedoms of a joint of a kind give way to the wrench at element o, and store their rows of the matrix."""
+    """Eliminate all degrees of freedom of a joint from eight wrenches on its body, and write their rows of F.
+
+    On return the wrenches, at index o of `carried`, are those that the joint transmits to the parent. `kind` is the
+    kind of the joint. Its data begin at index j of `recursion.joints` and k of `recursion.blocks`. The rows of F begin
+    at index m of `matrix`, and have `lanes` elements each.
+    """
     joints, blocks = recursion.joints, recursion.blocks
     if kind == HINGE:
         turn_gives_way(joints, j, matrix, m, carried, o)
@@ -201,7 +238,11 @@ def freedoms_give_way(
 
 @kernel
 def pass_to_parent(recursion: Recursion, kind: int, t: int, j: int, carried: np.ndarray, o: int, up: int) -> None:
-    """Add the wrench at element o, of the body in slot t, to that of its parent at element `up`, and clear it."""
+    """Add eight wrenches on the body in slot t to those on its parent, and set them to zero.
+
+    The wrenches on the body begin at index o of `carried`, those on the parent at index `up`. `kind` is the kind of the
+    joint, whose data begin at index j of `recursion.joints`.
+    """
     if kind in (SLIDER, CYLINDRICAL):
         pass_on(recursion.joints, j, recursion.joints, j + PRESENT_ARM, carried, o, up)
     else:
@@ -210,9 +251,10 @@ def pass_to_parent(recursion: Recursion, kind: int, t: int, j: int, carried: np.
 
 @kernel
 def push_freedoms(recursion: Recursion, kind: int, j: int, k: int, along: np.ndarray, a: int) -> None:
-    """Add the effect of given loads along the freedoms of a joint to their accelerations for a parent at rest.
+    """Add the accelerations along the degrees of freedom of a joint that given loads cause, for a parent at rest.
 
-    The loads begin at element a of `along`, and are multiplied by the roots of the compliances.
+    The loads, times the roots of the compliances, begin at index a of `along`. `kind` is the kind of the joint, whose
+    data begin at index j of `recursion.joints` and k of `recursion.blocks`; these accelerations are part of them.
     """
     joints, blocks = recursion.joints, recursion.blocks
     if kind in (HINGE, SLIDER, CYLINDRICAL, UNIVERSAL):
@@ -227,14 +269,22 @@ def push_freedoms(recursion: Recursion, kind: int, j: int, k: int, along: np.nda
 
 @traced
 def push_ball(joints: Any, j: Any, blocks: Any, k: Any, along: Any, a: Any) -> None:
-    """Add the effect of given loads to the angular acceleration of a ball joint; see `push_freedoms`."""
+    """Add the angular acceleration of a ball joint that given loads cause, for a parent at rest.
+
+    The loads, scaled by a factor of the inverse inertia, begin at index a of `along`. The data of the joint begin at
+    index j of `joints` and k of `blocks`.
+    """
     for i, row in enumerate(root_of_inverse(blocks, k)):
         add(joints, j + ALONE_TURN + i, -sum_of([row[c] * at(along, a + c) for c in range(i + 1)]))
 
 
 @traced
 def push_body(joints: Any, j: Any, blocks: Any, k: Any, along: Any, a: Any) -> None:
-    """Subtract given loads from the load that a free body needs to be at rest; see `push_freedoms`."""
+    """Subtract given loads on a free body from the load that the body needs to be at rest.
+
+    The loads, scaled by the factorized inertia, begin at index a of `along`. The data of the body begin at index j of
+    `joints` and k of `blocks`.
+    """
     scaled = [at(along, a + c) / square_root(at(blocks, k + 7 * c)) for c in range(6)]
     for i in range(6):
         products = [scaled[c] * at(blocks, k + 6 * i + c) for c in range(i)]
@@ -242,7 +292,7 @@ def push_body(joints: Any, j: Any, blocks: Any, k: Any, along: Any, a: Any) -> N
 
 
 def sum_of(terms: Any) -> Any:
-    """Return the sum of numbers."""
+    """Return the sum of a nonempty list of numbers, in compiled code."""
     result = terms[0]
     for term in terms[1:]:
         result = result + term

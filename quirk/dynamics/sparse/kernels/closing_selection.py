@@ -1,9 +1,9 @@
-"""Selection of independent rows among those that close the loops of a forest; see `closings`.
+"""Selection of independent rows among the constraints that close the loops of a forest of joints.
 
-The rows of the forest are independent. Of the others those are selected that are farthest from the span of the forest
-and of the rows selected before, in the mass metric. Together they must have the rank that is known from the uniform
-metric (`redundancy`), with distances large enough for accurate results; otherwise all constraints are eliminated by
-rows.
+The rows of the forest are independent. In turn, the loop-closing row is selected that is farthest, in the mass metric,
+from the span of the forest and of the rows selected before. The number of selected rows must agree with the rank of all
+constraints, known from the uniform metric (`redundancy`), and their distances must be large enough for accurate
+results; otherwise all constraints are eliminated by rows. The tables are described in `closings`.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ FAR, CLOSE, CLOSEST = 1e-2, 3e-3, 1e-3
 
 @component(effort=2)
 def select_closings(mechanism: Mechanism, t: float, y: np.ndarray) -> bool:
-    """Select independent closing rows at time t (s) and state y; return whether recursion over the forest is suitable.
+    """Select independent loop-closing rows at time t (s) and state y; return whether recursion is suitable.
 
-    It is if the rows are far enough from dependent ones, and if it is faster than elimination of all rows. Otherwise
-    the previous selection is kept. The norms of the rows in the mass metric must be in work.lengths, and in work.floor
-    the selection of rows of all constraints, whose number is the rank.
+    Recursion over the forest is suitable if the selected rows are far enough from linear dependence, and if it is
+    faster than elimination of all rows. Otherwise the previous selection is restored. On entry work.lengths must
+    contain the squared norms of all rows in the mass metric, and work.floor must be infinite for dependent rows.
     """
     work, closings = mechanism.work, mechanism.closings
     factored = at(work.summary, FACTORED)
@@ -81,7 +81,7 @@ def select_closings(mechanism: Mechanism, t: float, y: np.ndarray) -> bool:
 
 @kernel
 def closing_rank(mechanism: Mechanism) -> int:
-    """Return the number of selected rows of all constraints less the number of rows of the forest."""
+    """Return the number of independent loop-closing rows: the rank of all constraints less the rows of the forest."""
     nodes, rank = mechanism.nodes, mechanism.closings.lane.shape[0]
     for n in range(nodes.rows.shape[0]):
         for r in range(nodes.rows[n]):
@@ -92,7 +92,11 @@ def closing_rank(mechanism: Mechanism) -> int:
 
 @kernel
 def select_of_group(mechanism: Mechanism, g: int) -> int:
-    """Select the independent rows of group g, store their columns, and return their number."""
+    """Select the independent rows of a group of loop-closing constraints, and return their number.
+
+    A group g is a set of constraints whose paths to the roots share degrees of freedom. The columns of the selected
+    rows in the matrix of the group are stored.
+    """
     closings, e = mechanism.closings, GROUP_ENTRIES * g
     begin, end = closings.groups[e + CLOSING], closings.groups[e + CLOSING_END]
     first, last = closings.groups[e + ROW], rows_end(closings, end - 1)
@@ -126,7 +130,10 @@ def select_of_group(mechanism: Mechanism, g: int) -> int:
 
 @kernel
 def keep_selected(closings: Closings, g: int, selected: np.ndarray) -> None:
-    """Give columns to the rows of group g that are not negative in `selected`, in their order."""
+    """Assign columns of the matrix of group g, in ascending order, to its rows that are not negative in `selected`.
+
+    A group is a set of loop-closing constraints whose paths to the roots share degrees of freedom.
+    """
     e, count = GROUP_ENTRIES * g, 0
     end = closings.groups[e + CLOSING_END] - 1
     for r in range(closings.groups[e + ROW], rows_end(closings, end)):
@@ -139,11 +146,11 @@ def keep_selected(closings: Closings, g: int, selected: np.ndarray) -> None:
 
 @kernel
 def watch_closings(mechanism: Mechanism) -> bool:
-    """Store the pivots of all rows of the last factorization by recursion; return whether closing rows are apart.
+    """Store the pivots of the last factorization by recursion; return whether the rows are far from dependent.
 
-    Rows of the forest are independent: their pivots are 1. Those of closings are their squared distances from the span
-    of the forest and of the closings before them, over the squared norms, in work.pivots. The result is also stored as
-    APART in work.summary.
+    The pivot of a loop-closing row is its squared distance from the span of the forest and of the rows before it,
+    relative to its squared norm; those of the forest are 1. They are stored in work.pivots, and the result as APART in
+    work.summary.
     """
     closings, pivots = mechanism.closings, mechanism.work.pivots
     for o in range(0, pivots.shape[0], WIDTH):
@@ -162,7 +169,10 @@ def watch_closings(mechanism: Mechanism) -> bool:
 
 @kernel
 def are_apart(closings: Closings) -> bool:
-    """Return whether the distances of all selected rows in the last factorization are larger than CLOSE."""
+    """Return whether all selected loop-closing rows are far from dependent in the last factorization.
+
+    Their distances from the span of other rows, relative to their norms, must exceed CLOSE.
+    """
     apart = True
     for g in range(closings.kept.shape[0]):
         e = GROUP_ENTRIES * g
@@ -174,7 +184,10 @@ def are_apart(closings: Closings) -> bool:
 
 @kernel
 def distance_of(closings: Closings, g: int, r: int) -> float:
-    """Return the distance of row r, of group g, from the forest and the rows before it, over its norm."""
+    """Return the distance of loop-closing row r, of group g, from the span of the rows before it, over its norm.
+
+    The rows before it include all rows of the forest. The row must be selected.
+    """
     p, lanes = int(at(closings.lane, r)), stride(closings, g)
     diagonal = at(closings.matrix, closings.groups[GROUP_ENTRIES * g + MATRIX] + lanes * p + p)
     return abs(diagonal) / at(closings.norm, r)
@@ -182,7 +195,10 @@ def distance_of(closings: Closings, g: int, r: int) -> float:
 
 @kernel
 def comes_close(work: Workspace, part: float) -> bool:
-    """Return whether a row will be close to dependent if its distance changes as in the last step, times `part`."""
+    """Return whether a row will be nearly dependent if its distance from others decreases as in the last step.
+
+    The change of the last step is multiplied by `part`, the ratio of the size of the coming step to that of the last.
+    """
     for o in range(work.pivots.shape[0]):
         before, earlier = at(work.pivots_before, o), at(work.pivots_earlier, o)
         if 0.0 < before < earlier:
@@ -194,7 +210,7 @@ def comes_close(work: Workspace, part: float) -> bool:
 
 @kernel
 def has_dependent(closings: Closings) -> bool:
-    """Return whether any row of the closings was not selected."""
+    """Return whether any loop-closing row was found to be dependent, and was therefore not selected."""
     count = 0
     for r in range(closings.lane.shape[0]):
         count += 1 if at(closings.lane, r) < 0.0 else 0
@@ -203,6 +219,6 @@ def has_dependent(closings: Closings) -> bool:
 
 @kernel
 def row_norm(mechanism: Mechanism, n: int, r: int) -> float:
-    """Return the norm of row r of closing n in the mass metric."""
+    """Return the norm of row r of loop-closing constraint n in the mass metric."""
     node = mechanism.closings.closings[CLOSING_ENTRIES * n + NODE]
     return math.sqrt(at(mechanism.work.lengths, WIDTH * node + r))

@@ -1,8 +1,10 @@
-"""Factorization of the rows that close the loops of a forest, and the loads that make them hold; see `closings`.
+"""Factorization of the constraint rows that close the loops of a forest, and the loads that satisfy them.
 
-The matrix F of a group, with C H^-1 C^T = F^T F for the closing rows C and the mass matrix H of the freedoms of the
-forest, is made triangular by reflections, F = Q R. The loads z = F lambda along the freedoms, for which the rows change
-by r, then follow as the shortest solution of F^T z = r, z = Q R^-T r, so that no product F^T F is formed.
+The tables are described in `closings`. For each group of loop-closing constraints, C H^-1 C^T = F^T F, with their rows
+C and the mass matrix H of the forest over its degrees of freedom. F is made triangular by reflections, F = Q R. The
+multipliers lambda must change the rows times the accelerations by r. The scaled loads along the degrees of freedom, z =
+F lambda, are then the shortest solution of F^T z = r: z = Q R^-T r. The product F^T F, with the square of the condition
+number, is never formed.
 """
 
 from __future__ import annotations
@@ -56,15 +58,15 @@ from .rows import constraint_rows
 
 @kernel
 def closed(mechanism: Mechanism) -> bool:
-    """Return whether rows close the loops of a forest whose joints are eliminated by recursion."""
+    """Return whether the system has loop-closing constraint rows that are added to a recursion over a forest."""
     return mechanism.closings.nodes.shape[0] > 0
 
 
 @kernel
 def closing_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Compute the closing rows C, in work.G, and b - C a, in work.rhs, for the accelerations a in work.kin.
+    """Compute the loop-closing rows C at time t (s) and state y, in work.G, and b - C a, in work.rhs.
 
-    t is the time (s), and y the state.
+    a are the accelerations in work.kin; the rows prescribe C a = b.
     """
     nodes, work, own = mechanism.nodes, mechanism.work, mechanism.closings.nodes
     constraint_rows(nodes, own, 0, own.shape[0], t, y, work.kin, 0.0, 0.0, work.G, work.rhs)
@@ -72,9 +74,9 @@ def closing_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @component(effort=2)
 def factorise_closings(mechanism: Mechanism) -> bool:
-    """Compute and factorize the matrices F of all groups, for the closing rows in work.G and the factorized forest.
+    """Compute and factorize the matrices F of all groups of loop-closing constraints; see the module docstring.
 
-    Returns False if rows are close to dependent.
+    The rows must be in work.G, and the forest factorized. Returns False if rows are nearly dependent.
     """
     closings, apart = mechanism.closings, True
     for g in range(closings.kept.shape[0]):
@@ -86,7 +88,10 @@ def factorise_closings(mechanism: Mechanism) -> bool:
 
 @kernel
 def compute_matrix(mechanism: Mechanism, g: int) -> int:
-    """Compute the matrix F of group g, by rows; return the number of visits of joints, each for eight columns."""
+    """Compute the matrix F of group g of loop-closing constraints; return how many joints were visited.
+
+    A joint is counted once for every eight columns of F, whose loads it transmits together.
+    """
     closings, e = mechanism.closings, GROUP_ENTRIES * g
     lanes, matrix = stride(closings, g), closings.groups[e + MATRIX]
     for o in range(matrix, matrix + lanes * closings.groups[e + FREEDOM_COUNT], WIDTH):
@@ -103,15 +108,16 @@ def compute_matrix(mechanism: Mechanism, g: int) -> int:
 
 @kernel
 def stride(closings: Closings, g: int) -> int:
-    """Return the number of elements in a row of the matrix of group g."""
+    """Return the number of elements per row of the matrix of group g, the number of columns rounded up to eights."""
     return WIDTH * ((int(at(closings.kept, g)) + WIDTH - 1) // WIDTH)
 
 
 @kernel
 def place_wrench(mechanism: Mechanism, g: int, n: int, s: int) -> None:
-    """Add the wrenches of the kept rows of closing n, at its side s, to those carried by the body.
+    """Add the loads of the selected rows of constraint n on one of its bodies to the loads carried by this body.
 
-    Each row has a lane. g is the group of the closing.
+    n is a loop-closing constraint of group g, and s the index of the body in `Closings.sides`. The loads are those of
+    unit multipliers, in the joint frame of the body; those of different rows remain separate.
     """
     closings, work = mechanism.closings, mechanism.work
     e, i = GROUP_ENTRIES * g, SIDE_NUMBERS * s
@@ -134,9 +140,10 @@ def place_wrench(mechanism: Mechanism, g: int, n: int, s: int) -> None:
 
 @kernel
 def transmit_block(mechanism: Mechanism, g: int, block: int, lanes: int) -> int:
-    """Transmit the wrenches of eight columns of group g to the roots, and return the number of joints visited.
+    """Transmit the loads of eight columns of the matrix of group g to the roots; return the number of joints visited.
 
-    The wrenches are then zero again. `lanes` is the number of elements in a row of the matrix.
+    Each joint on the path writes its rows of the matrix, of `lanes` elements each. `block` is the index of the eight
+    columns. All transmitted loads are zero on return.
     """
     closings, recursion, e = mechanism.closings, mechanism.recursion, GROUP_ENTRIES * g
     begin, carried, touched = closings.groups[e + VISIT], closings.carried, closings.touched
@@ -163,7 +170,7 @@ def transmit_block(mechanism: Mechanism, g: int, block: int, lanes: int) -> int:
 
 @kernel
 def triangularise_group(closings: Closings, g: int) -> bool:
-    """Make the matrix of group g triangular by reflections; return False if rows are close to dependent."""
+    """Make the matrix of group g triangular by reflections; return False if rows are nearly dependent."""
     lanes, e, apart = stride(closings, g), GROUP_ENTRIES * g, True
     for n in range(closings.groups[e + CLOSING], closings.groups[e + CLOSING_END]):
         row, reach = closings.closings[CLOSING_ENTRIES * n + FIRST_ROW], closings.closings[CLOSING_ENTRIES * n + REACH]
@@ -177,17 +184,18 @@ def triangularise_group(closings: Closings, g: int) -> bool:
 
 @kernel
 def rows_end(closings: Closings, n: int) -> int:
-    """Return the index after that of the last row of closing n."""
+    """Return the index after the last row of loop-closing constraint n."""
     o = CLOSING_ENTRIES * (n + 1) + FIRST_ROW
     return closings.closings[o] if o < closings.closings.shape[0] else closings.lane.shape[0]
 
 
 @kernel
 def reflect_column(closings: Closings, g: int, column: int, p: int, reach: int, lanes: int, block: int) -> float:
-    """Reflect rows p to `reach` of the matrix of group g so that a column ends with row p; return its norm from there.
+    """Apply a reflection that makes one column of the matrix of group g zero below row p; return its norm.
 
-    The reflection 1 - v v^T is applied to all columns from `block` on, and v is stored. `lanes` is the number of
-    elements in a row.
+    The norm is that of the elements in rows p to `reach`, which is exclusive; the elements below are zero. The
+    reflection 1 - v v^T is applied to these rows of all columns from `block` on, and v is stored. `lanes` is the number
+    of elements per row of the matrix.
     """
     e, begin = GROUP_ENTRIES * g, WIDTH * (column // WIDTH)
     matrix, first = closings.matrix, closings.groups[e + MATRIX]
@@ -228,7 +236,11 @@ def reflect_column(closings: Closings, g: int, column: int, p: int, reach: int, 
 
 @kernel
 def reflect_block(matrix: np.ndarray, m: int, lanes: int, v: np.ndarray, o: int, count: int) -> None:
-    """Apply a reflection to eight columns and `count` rows of a matrix, which begin at element m; v begins at o."""
+    """Apply the reflection 1 - v v^T to `count` rows and eight columns of a matrix.
+
+    The elements begin at index m of `matrix`, which has `lanes` elements per row; the components of v begin at index o
+    of `v`.
+    """
     even = odd = splat(0.0)
     for k in range(0, count - 1, 2):
         even = even + at(v, o + k) * load(matrix, m + lanes * k)
@@ -242,7 +254,10 @@ def reflect_block(matrix: np.ndarray, m: int, lanes: int, v: np.ndarray, o: int,
 
 @kernel
 def column_length(closings: Closings, g: int, column: int, p: int, reach: int, lanes: int) -> float:
-    """Return the norm of a column of the matrix of group g from row p to row `reach`; rows have `lanes` elements."""
+    """Return the norm of the elements in rows p to `reach` (exclusive) of a column of the matrix of group g.
+
+    `lanes` is the number of elements per row of the matrix.
+    """
     first, squares = closings.groups[GROUP_ENTRIES * g + MATRIX], 0.0
     for k in range(p, reach):
         x = at(closings.matrix, first + lanes * k + column)
@@ -252,9 +267,10 @@ def column_length(closings: Closings, g: int, column: int, p: int, reach: int, l
 
 @component(effort=1)
 def impose_closings(mechanism: Mechanism) -> None:
-    """Change the accelerations of the forest so that the closing rows change by work.rhs.
+    """Change the accelerations of the forest so that the loop-closing rows times them change by work.rhs.
 
-    The accelerations of joints for parents at rest are changed in `recursion`, from which those of the bodies follow.
+    The accelerations along the degrees of freedom, for parents at rest, are changed in `recursion.joints` and
+    `recursion.blocks`; those of the bodies can then be computed from them.
     """
     closings, recursion, entries = mechanism.closings, mechanism.recursion, mechanism.recursion.entries
     for g in range(closings.kept.shape[0]):
@@ -270,7 +286,10 @@ def impose_closings(mechanism: Mechanism) -> None:
 
 @kernel
 def solve_group(mechanism: Mechanism, g: int) -> None:
-    """Compute the shortest loads along the freedoms of group g that change its rows by work.rhs, in `along`."""
+    """Compute the smallest scaled loads along degrees of freedom that change the rows of group g by work.rhs.
+
+    The loads are multiplied by the roots of the compliances, and are written to `Closings.along`.
+    """
     closings, work, e = mechanism.closings, mechanism.work, GROUP_ENTRIES * g
     lanes, z, freedoms = stride(closings, g), closings.along, closings.groups[e + FREEDOM_COUNT]
     matrix, first, a = closings.matrix, closings.groups[e + MATRIX], closings.groups[e + ALONG]
@@ -297,7 +316,10 @@ def solve_group(mechanism: Mechanism, g: int) -> None:
 
 @kernel
 def reflect_vector(v: np.ndarray, o: int, z: np.ndarray, a: int, begin: int, end: int) -> None:
-    """Reflect the elements `begin` to `end` of the vector z, which begins at element a, by v, which begins at o."""
+    """Apply the reflection 1 - v v^T to the elements `begin` to `end` (exclusive) of a vector.
+
+    The vector begins at index a of `z`, the components of v at index o of `v`.
+    """
     along = 0.0
     for k in range(begin, end):
         along += at(v, o + k) * at(z, a + k)

@@ -1,12 +1,14 @@
 """Tables of the constraints that close the loops of a forest of joints, and of relations between its joints.
 
-Accelerations of a forest are computed by recursion (`recursion`). The rows C of all other constraints, the closings,
-are then added: a wrench on the bodies, C^T lambda, changes the accelerations of the forest by H^-1 C^T lambda. With a
-unit wrench for each row, transmitted from the bodies to the root of their tree, the loads along the freedoms give the
-matrix F, with C H^-1 C^T = F^T F. It has a column for each row, and a row for each freedom on the paths.
+Accelerations of a forest are computed by recursion over its joints (module `recursion`). All other constraints, the
+closings, are then satisfied by loads C^T lambda on the bodies, with their rows C and multipliers lambda; these loads
+change the accelerations along the degrees of freedom by H^-1 C^T lambda, with the mass matrix H of the forest. The
+loads of a unit multiplier of each row are transmitted from its bodies to the root of the forest. The loads that they
+exert along the degrees of freedom of the joints on this path, scaled by the root of the compliance, give the matrix F,
+with C H^-1 C^T = F^T F. It has a column for each row of C, and a row for each degree of freedom.
 
-The closings whose paths have freedoms in common form a group, with a matrix of its own. Rows that depend
-on the rows of the forest or on other closings have no column.
+The closings whose paths have degrees of freedom in common form a group, with a matrix F of its own. Rows that depend on
+the rows of the forest or on other closings have no column.
 """
 
 from __future__ import annotations
@@ -44,22 +46,30 @@ CARRIED_NUMBERS = 48
 
 @record
 class Closings(NamedTuple):
-    """Tables of the closings of a forest; empty if there are none, or if all constraints are eliminated by rows.
+    """Tables of the loop-closing constraints of a forest; empty if there are none, or if recursion is not used.
+
+    The integers of each table are described by the constants of this module. "Output" marks arrays written by compiled
+    code. F is the matrix of a group, see the module docstring.
 
     Attributes
     ----------
-    nodes : nodes of all closings
-    effort : (2,) estimated time of an evaluation by rows, without solution and for each solve, microseconds
-    groups, closings, sides, visits : integers of groups, closings, sides and visits, see above
-    lane : output: column of each row in the matrix of its group, -1 if it depends on others
+    nodes : nodes of all loop-closing constraints
+    effort : (2,) estimated times of elimination of all constraint rows, microseconds: factorization, and one solve
+    groups : integers of each group of constraints whose paths to the roots have degrees of freedom in common
+    closings : integers of each constraint
+    sides : integers of each body of each constraint
+    visits : integers of each joint on the paths of each group, from the tips to the roots
+    lane : output: for each row its column in F, -1 if it depends on other rows
     norm : output: norm of each row in the mass metric
-    shortest : output: diagonal element of each row below which all constraints are eliminated by rows
+    shortest : output: for each row the smallest diagonal element of the triangular factor; recursion is not used below
+        it
     previous : scratch array: columns before a selection
-    kept : output: number of columns of each group
-    matrix : output: F of each group, by rows, then its triangular factor
-    reflections : output: reflections that make F triangular, one for each column
-    along : output: load along each freedom, times the root of its compliance
-    wrench, carried, touched : scratch arrays: wrenches of a closing, wrenches at each visit and whether there are any
+    kept : output: number of columns of each F
+    matrix : output: each F by rows, then its triangular factor
+    reflections : output: vectors of the reflections that make each F triangular, one for each column
+    along : output: load along each degree of freedom, times the root of its compliance
+    wrench : scratch array: loads of one constraint on one body, for unit multipliers
+    carried, touched : scratch arrays: loads on the body of each visit, and whether they are nonzero
     """
 
     nodes: np.ndarray

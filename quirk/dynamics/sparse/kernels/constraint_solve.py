@@ -1,17 +1,18 @@
-"""Constraint loads from right-hand sides, by solution with the factorized rows and iterative refinement.
+"""Constraint loads for given right-hand sides, by solution with the factorized rows and iterative refinement.
 
 A is the matrix of constraint rows, M the mass matrix and S = A M^-1 A^T. The arrays of a solver are in `work`:
 work.wrench contains the sum of loads on each body, work.x the multipliers, work.goal the required value of A M^-1 w for
-the loads w in work.wrench, and work.residual the residual, goal minus present value. A pass is one solve with the
-factorized rows; further passes refine its result. The residual is computed from rows and accelerations instead of S.
-Therefore the condition number of S, the square of that of A, slows refinement but does not reduce accuracy (Bjorck,
-Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are summed for each body: for light
-bodies between heavy ones the sums are small, and so is their round-off.
+the loads w in work.wrench, and work.residual the residual, goal minus present value. The first solve with the
+factorized rows gives a solution, and further solves refine it. The residual is computed from rows and accelerations
+instead of S. Therefore the condition number of S, the square of that of A, slows refinement but does not reduce
+accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are summed for each
+body: for light bodies between heavy ones the sums are small, and so is their round-off.
 
 The residual also verifies the solution: with any factorization the loads are combinations of rows, so loads that
-satisfy all rows are correct. If the block factorization does not achieve this, reflections are used.
+satisfy all rows are correct. If the block factorization does not achieve this, an orthogonal factorization by
+Householder reflections is used.
 
-A node is a group of up to six rows, or a body with many joints. The array work.G contains all rows.
+A node is a group of up to six rows of one joint, or a body with many joints. The array work.G contains all rows.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ MOST_PASSES, LOSS = 12, 2e-15
 def add_constraint_loads(mechanism: Mechanism, passes: int) -> None:
     """Add constraint loads to work.wrench so that the total loads w satisfy A M^-1 w = work.goal.
 
-    A is the matrix of constraint rows, M the mass matrix. At least `passes` solves are made. On return work.x contains
-    the multipliers, summed over all solves. The ratio of the second to the first residual is stored as RATE if it is
-    the largest ratio so far.
+    A is the matrix of constraint rows, M the mass matrix. `passes` is the minimum number of solves. On return work.x
+    contains the multipliers, summed over all solves. The ratio of the second to the first residual is stored as RATE in
+    work.summary if it exceeds the stored value.
     """
     compute_residual(mechanism)
     reduce_residual(mechanism, passes, MET)
@@ -56,8 +57,9 @@ def add_constraint_loads(mechanism: Mechanism, passes: int) -> None:
 def set_constraint_loads(mechanism: Mechanism, passes: int, tolerance: float) -> None:
     """Set work.wrench to constraint loads w, without applied loads, that satisfy A M^-1 w = work.rhs.
 
-    A is the matrix of constraint rows, M the mass matrix. At least `passes` solves are made, until the relative
-    residual is below `tolerance`. On return work.goal contains the initial right-hand side.
+    A is the matrix of constraint rows, M the mass matrix. At least `passes` solves are made, and further ones until the
+    relative residual is below `tolerance`. On return work.goal contains the right-hand side, and work.rhs is
+    overwritten.
     """
     work = mechanism.work
     copy(work.rhs, work.goal)
@@ -83,11 +85,12 @@ def compute_residual(mechanism: Mechanism) -> None:
 
 @component(effort=3)
 def reduce_residual(mechanism: Mechanism, passes: int, tolerance: float) -> None:
-    """Add to work.wrench the constraint loads that reduce the residual of the rows, work.residual, to zero.
+    """Add to work.wrench the constraint loads that reduce the residual of the rows to zero.
 
-    At least `passes` solves are made. On entry the residual must be in work.residual and in work.rhs. If the block
-    factorization does not reduce the residual of each row to a fraction `tolerance` of the magnitudes of its terms, the
-    solution is repeated with reflections. If these also fail, loads and multipliers are set to NaN.
+    On entry the residual must be in work.residual and in work.rhs. At least `passes` solves are made. If the block
+    factorization does not reduce the residual of each row to a fraction `tolerance` of the magnitudes of the terms that
+    cancel in it, the solution is repeated with an orthogonal factorization. If that also fails, loads and multipliers
+    are set to NaN.
     """
     work = mechanism.work
     copy(work.wrench, work.applied_wrench)
@@ -108,12 +111,12 @@ def reduce_residual(mechanism: Mechanism, passes: int, tolerance: float) -> None
 
 @kernel
 def refine(mechanism: Mechanism, passes: int, tolerance: float, noise: float) -> bool:
-    """Add to work.wrench the constraint loads that reduce the residual work.residual to zero, by iterative refinement.
+    """Add to work.wrench the constraint loads that reduce work.residual to zero, by iterative refinement.
 
     At least `passes` solves are made, and further ones while the iteration converges. Returns whether the rows are then
-    satisfied: the residual is at most a fraction `tolerance` of the terms of each row, or it is round-off that changes
-    the accelerations by less than a fraction `noise`. If the smallest pivot guarantees the accuracy, the residual is
-    not checked.
+    satisfied: the residual is at most a fraction `tolerance` of the magnitudes of the terms that cancel in each row, or
+    it is round-off that changes the accelerations by less than a fraction `noise`. If the smallest pivot guarantees the
+    accuracy, the residual is not checked.
     """
     nodes, work = mechanism.nodes, mechanism.work
     for o in range(0, work.x.shape[0], 8):
@@ -164,7 +167,8 @@ def refine(mechanism: Mechanism, passes: int, tolerance: float, noise: float) ->
 def accelerated(work: Workspace) -> float:
     """Return the norm, in the mass metric, of the accelerations due to the loads in work.wrench.
 
-    The accelerations are those in work.motion, with angular accelerations multiplied by W^-1: W W^T = J^-1.
+    The accelerations must be in work.motion, with angular accelerations multiplied by W^-1: W W^T = J^-1, with the
+    inertia matrix J of a body.
     """
     square = splat(0.0)
     for o in range(0, work.wrench.shape[0], 8):
@@ -174,10 +178,10 @@ def accelerated(work: Workspace) -> float:
 
 @kernel
 def add_terms(mechanism: Mechanism, first: bool) -> None:
-    """Add the magnitudes of the terms that cancel in the residual of each row to work.terms.
+    """Add to work.terms, for each row, the magnitudes of the terms that cancel in its residual.
 
-    They are the terms of A M^-1 w for the loads w in work.wrench; if `first`, also those of work.goal and of the loads
-    before constraint loads were added.
+    They are the terms of A M^-1 w for the loads w in work.wrench, with the constraint rows A and the mass matrix M. If
+    `first`, work.terms is initialized with those of work.goal and of the loads before constraint loads were added.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     if first:
@@ -192,9 +196,10 @@ def add_terms(mechanism: Mechanism, first: bool) -> None:
 
 @kernel
 def residual_within(mechanism: Mechanism, tolerance: float) -> bool:
-    """Return whether the residual is at most a fraction `tolerance` of the terms of each independent row.
+    """Return whether the residual of each independent row is within `tolerance` times the terms that cancel in it.
 
-    Rows that the factorization by reflections detected as dependent are ignored.
+    The sums of the magnitudes of these terms are in work.terms. Rows that the orthogonal factorization found to be
+    dependent are ignored.
     """
     nodes, work = mechanism.nodes, mechanism.work
     largest = splat(0.0)
@@ -215,7 +220,10 @@ def residual_within(mechanism: Mechanism, tolerance: float) -> bool:
 
 @kernel
 def independent(mechanism: Mechanism, n: int, r: int) -> bool:
-    """Return whether row r of node n (a joint) is selected and was not detected as dependent by the reflections."""
+    """Return whether row r of node n (a joint) is selected and was not found to be dependent.
+
+    Dependent rows are detected by the orthogonal factorization.
+    """
     work, fronts = mechanism.work, mechanism.work.fronts
     if not at(work.floor, 8 * n + r) < np.inf:
         return False
@@ -226,8 +234,8 @@ def independent(mechanism: Mechanism, n: int, r: int) -> bool:
 def solve_count(mechanism: Mechanism, tolerance: float) -> int:
     """Return the number of solves, at most PASSES, that reduce the residual to less than a fraction `tolerance`.
 
-    The residual is measured in the mass metric. The number follows from the fraction of the residual that one solve
-    leaves, and allows for larger relative errors of the accelerations of light bodies.
+    The number follows from the fraction of the residual, in the mass metric, that one solve leaves (REMAINS in
+    work.summary). It allows for larger relative errors of the accelerations of light bodies.
     """
     summary = mechanism.work.summary
     passes, most, rate = 1, int(at(summary, PASSES)), at(summary, REMAINS)
@@ -239,9 +247,9 @@ def solve_count(mechanism: Mechanism, tolerance: float) -> int:
 
 @kernel
 def solve_once(mechanism: Mechanism) -> None:
-    """Set work.wrench to the constraint loads A^T S^-1 rhs for work.rhs, by a single solve; work.rhs is overwritten.
+    """Set work.wrench to the constraint loads A^T S^-1 work.rhs, by a single solve without refinement.
 
-    S = A M^-1 A^T, with the constraint rows A and the mass matrix M.
+    S = A M^-1 A^T, with the constraint rows A and the mass matrix M. work.rhs is overwritten.
     """
     nodes, work = mechanism.nodes, mechanism.work
     solve_rows(mechanism)
@@ -265,10 +273,10 @@ def clear(array: np.ndarray) -> None:
 
 @kernel
 def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray, derived: bool) -> None:
-    """Add the constraint loads A^T x to `wrench`; the rows A are in G, the multipliers in x, eight per node (joint).
+    """Add the constraint loads A^T x to the loads on bodies in `wrench`.
 
-    If `derived`, G contains a time derivative of the rows. Rows of coincident points then exert no force, because their
-    force directions are constant.
+    The rows A are in G; x contains eight multipliers for each node (joint). If `derived`, G contains the time
+    derivatives of the rows. Rows of coincident points then exert no force, because their force directions are constant.
     """
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:

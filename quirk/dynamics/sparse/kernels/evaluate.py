@@ -1,8 +1,8 @@
 """Right-hand side of the equations of motion, y' = f(t, y), in compiled code.
 
-The constraint rows A prescribe A a = b for the accelerations a. A node is a group of up to six rows. `alpha` and `beta`
-are Baumgarte's rates, 1/s; zero means no stabilization. The arrays that are written belong to `mechanism.work`; its
-array G holds all rows.
+The constraint rows A prescribe A a = b for the accelerations a. A node is a group of up to six rows of one joint.
+`alpha` and `beta` are Baumgarte's rates, 1/s; zero means no stabilization. Results are written to arrays of
+`mechanism.work`; its array G holds all rows.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from .workspace import DOUBLED, FACTORED, FREEDOMS, KEPT, METHOD, PASSES
 def compute_and_factorise(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Compute the constraint rows and their right-hand sides, factorize the rows, and substitute forward.
 
-    t is the time (s), y the state; `alpha` and `beta` are Baumgarte's rates, 1/s. All three operations are completed
-    for a group of STRETCH nodes (joints) before the next group begins, so that its data stay in the processor's cache.
+    t is the time (s), y the state; `alpha` and `beta` are Baumgarte's rates, 1/s. The three operations are completed
+    for STRETCH nodes (joints) before the next ones begin, so that their data stay in the processor's cache.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     put(work.summary, FACTORED, 0.0)
@@ -58,10 +58,10 @@ def compute_and_factorise(mechanism: Mechanism, t: float, y: np.ndarray, alpha: 
 
 @component(needed_by="every state needs", effort=4)
 def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float, ydot: np.ndarray) -> None:
-    """Compute y' at time t (s) and state y, with the constrained accelerations nearest to the unconstrained ones.
+    """Compute y' at time t (s) and state y, in `ydot`.
 
-    The distance is taken in the mass metric (Gauss's principle). `alpha` and `beta` are Baumgarte's rates, 1/s. On
-    return y' is in `ydot`, and the multipliers are in work.x.
+    The accelerations are those that satisfy the constraints and are nearest, in the mass metric, to the unconstrained
+    ones (Gauss's principle). `alpha` and `beta` are Baumgarte's rates, 1/s. The multipliers are written to work.x.
     """
     constants, nodes, pattern = mechanism.constants, mechanism.nodes, mechanism.pattern
     forces, tree, work = mechanism.forces, mechanism.tree, mechanism.work
@@ -109,7 +109,7 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
 
 @kernel
 def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Write the power (W) of each constraint row whose work is integrated to `ydot`, the derivative of the state y.
+    """Write the power (W) of all constraint rows whose work is integrated to `ydot`, the derivative of the state y.
 
     The power of a row is its multiplier times the product of the row and the velocities.
     """

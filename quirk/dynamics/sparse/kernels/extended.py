@@ -6,14 +6,14 @@ line through both, for any multipliers; rounded to doubles they exert a moment o
 the rod if its moment of inertia is small enough. The exact accelerations are well conditioned, because they do not
 depend on the loads.
 
-Therefore rows of primitives, multipliers, loads on bodies and accelerations are computed to 32 digits, from the state
-and model in double precision. The factorization is that of doubles, and is used for iterative refinement (see
-`constraint_solve`). Rows of relations remain doubles. The right-hand sides are doubles: the effect of their round-off
-on accelerations is bounded by the geometry of the rows, independently of the masses (G. W. Stewart, Linear Algebra
-Appl. 112 (1989) 189-193).
+Therefore constraint rows, multipliers, loads on bodies and accelerations are computed to 32 digits, from the state and
+model in double precision. The factorization is that of doubles, and is used for iterative refinement (see
+`constraint_solve`). Rows of relations, which are constraints defined by functions, remain doubles. The right-hand sides
+are doubles: the effect of their round-off on accelerations is bounded by the geometry of the rows, independently of the
+masses (G. W. Stewart, Linear Algebra Appl. 112 (1989) 189-193).
 
-A is the matrix of constraint rows, M the mass matrix, and G = A W with W W^T = M^-1 the array of rows. A node is a
-group of up to six rows, or a body with many joints.
+A is the matrix of constraint rows, M the mass matrix, and G = A W with W W^T = M^-1 the array of rows. A double-double
+number is the sum of a double and a much smaller double, its lower part.
 """
 
 from __future__ import annotations
@@ -46,10 +46,9 @@ SETTLED, ALLOWED, CONVERGES, MOST_PASSES, MOST_STALLED = 1e-14, 1e-10, 0.5, 30, 
 
 @kernel
 def keep_applied(mechanism: Mechanism) -> None:
-    """Store the loads on bodies and the right-hand sides of an evaluation, before constraint loads are added.
+    """Store the applied loads and the right-hand sides of an evaluation for double-double arithmetic.
 
-    They are copied from work.wrench and work.goal to work.extended, for a later computation in double-double
-    arithmetic.
+    They are copied from work.wrench and work.goal to work.extended, before constraint loads are added to work.wrench.
     """
     work = mechanism.work
     copy(work.wrench, work.extended.applied)
@@ -58,10 +57,10 @@ def keep_applied(mechanism: Mechanism) -> None:
 
 @kernel
 def impose_doubled(mechanism: Mechanism, y: np.ndarray) -> None:
-    """Replace the multipliers in work.x and the loads in work.wrench by results of double-double arithmetic.
+    """Recompute the multipliers in work.x and the loads in work.wrench in double-double arithmetic.
 
     The rows at state y must be in work.G and factorized, and `keep_applied` must have stored the applied loads.
-    Friction forces keep their present magnitudes. If the rows cannot be satisfied, loads are set to NaN.
+    Friction forces keep their present magnitudes. If the rows cannot be satisfied, the loads are set to NaN.
     """
     nodes, work, extended = mechanism.nodes, mechanism.work, mechanism.work.extended
     rotations_below(y, work.kin, extended.rotation)
@@ -98,7 +97,11 @@ def impose_doubled(mechanism: Mechanism, y: np.ndarray) -> None:
 
 @kernel
 def add_loads(mechanism: Mechanism) -> None:
-    """Set work.wrench to applied plus constraint loads of all multipliers, in double-double arithmetic."""
+    """Set work.wrench to applied loads plus constraint loads, in double-double arithmetic.
+
+    The multipliers are those in work.sum and their lower parts; the lower parts of the loads are written to
+    work.extended.wrench.
+    """
     nodes, work, extended = mechanism.nodes, mechanism.work, mechanism.work.extended
     relations = nodes.relations
     copy(work.applied_wrench, work.wrench)
@@ -128,7 +131,8 @@ def add_load(
 ) -> None:
     """Add a multiplier x times the force or moment of a constraint row to a load, in double-double arithmetic.
 
-    The row begins at element g of G, the load at element o of `wrench`. `low`, `x_low` and `G_low` are the lower parts.
+    The force or moment begins at index g of G, the load at index o of `wrench`. `low`, `x_low` and `G_low` are the
+    lower parts of `wrench`, x and G.
     """
     for c in range(3):
         add_product(wrench, low, o + 8 * c, x, x_low, at(G, g + 8 * c), at(G_low, g + 8 * c))
@@ -136,9 +140,9 @@ def add_load(
 
 @traced
 def add_product(high: Any, low: Any, o: Any, a: Any, a_low: Any, b: Any, b_low: Any) -> None:
-    """Add the product of two double-double numbers a and b to element o of an array with parts `high` and `low`.
+    """Add the product of two double-double numbers a and b to one element of an array, at index o.
 
-    `a_low` and `b_low` are the lower parts.
+    The array consists of `high` and its lower parts `low`; `a_low` and `b_low` are the lower parts of a and b.
     """
     result = DoubleDouble(at(high, o), at(low, o)) + DoubleDouble(a, a_low) * DoubleDouble(b, b_low)
     put(high, o, result.high)
@@ -147,7 +151,11 @@ def add_product(high: Any, low: Any, o: Any, a: Any, a_low: Any, b: Any, b_low: 
 
 @traced
 def add_lanes(high: Any, low: Any, o: Any, added: Any) -> None:
-    """Add eight doubles `added` to eight double-double numbers, which begin at element o of `high` and `low`."""
+    """Add eight doubles to eight double-double numbers.
+
+    The doubles begin at index o of `added`, the double-double numbers at index o of `high` and of their lower parts
+    `low`.
+    """
     result = DoubleDouble(load(high, o), load(low, o)) + load(added, o)
     store(high, o, result.high)
     store(low, o, result.low)
@@ -157,10 +165,11 @@ def add_lanes(high: Any, low: Any, o: Any, added: Any) -> None:
 def accelerate(
     constants: np.ndarray, wrench: np.ndarray, low: np.ndarray, motion: np.ndarray, below: np.ndarray
 ) -> None:
-    """Set `motion` and its lower parts `below` to the accelerations M^-1 w due to loads w, in double-double arithmetic.
+    """Compute the accelerations M^-1 w due to loads w, in double-double arithmetic.
 
-    M is the mass matrix; w has the parts `wrench` and `low`. Angular accelerations are multiplied by W^-1: W W^T =
-    J^-1. `constants` are those of the bodies.
+    M is the mass matrix; w is the sum of `wrench` and the lower parts `low`. The accelerations are written to `motion`,
+    their lower parts to `below`. Angular accelerations are multiplied by W^-1: W W^T = J^-1, with the inertia matrix J
+    of a body. `constants` are the constants of the bodies.
     """
     for block in range(wrench.shape[0] // WRENCH):
         f = block * WRENCH
@@ -174,8 +183,8 @@ def accelerate(
 def divide_by_mass(constants: Any, c: Any, wrench: Any, low: Any, motion: Any, below: Any, o: Any) -> None:
     """Divide one component of the forces on eight bodies by their masses, in double-double arithmetic.
 
-    The component has the parts `wrench` and `low`, and the inverse masses begin at element c of `constants`. The
-    quotients are written to `motion` and their lower parts to `below`, beginning at element o.
+    The component is the sum of `wrench` and the lower parts `low`, at index o; the inverse masses begin at index c of
+    `constants`. The quotients are written to `motion` and their lower parts to `below`, at index o.
     """
     result = DoubleDouble(load(wrench, o), load(low, o)) * load(constants, c)
     store(motion, o, result.high)
@@ -218,8 +227,8 @@ def add_row_product(
 ) -> tuple[float, float]:  # fmt: skip
     """Return `value` plus `sign` times the product of a constraint row and a motion, in double-double arithmetic.
 
-    The motion begins at element b of `motion`, the row at element g of G; `value_low`, `below` and `low` are lower
-    parts.
+    The three elements of the motion begin at index b of `motion`, those of the row at index g of G. `value_low`,
+    `below` and `low` are the lower parts of `value`, `motion` and G. The result is a pair: the sum and its lower part.
     """
     for c in range(3):
         m, k = b + 8 * c, g + 8 * c
@@ -231,7 +240,7 @@ def add_row_product(
 
 @traced
 def plus_product(high: Any, low: Any, a: Any, a_low: Any, b: Any, b_low: Any) -> Any:
-    """Return the sum of a double-double number and the product of two others, a and b.
+    """Return the sum of a double-double number and the product of two others, a and b, as a pair with its lower part.
 
     `high` and `low` are the parts of the first number, `a_low` and `b_low` the lower parts of a and b.
     """

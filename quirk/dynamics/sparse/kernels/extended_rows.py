@@ -1,7 +1,8 @@
 """Lower parts of rotation matrices and constraint rows in double-double arithmetic; see `extended`.
 
-A double-double number is the sum of a double and a lower part. The doubles are the usual rotation matrices and rows.
-Rows of relations have no lower parts.
+A double-double number is the sum of a double and a much smaller double, its lower part. The rotation matrices and rows
+in double precision are computed elsewhere. Rows of relations, which are constraints defined by functions, have no lower
+parts.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ TURN = 8 * 9
 
 @kernel
 def rotations_below(y: np.ndarray, kin: np.ndarray, rotation: np.ndarray) -> None:
-    """Compute the lower parts of the double-double rotation matrices of all bodies at state y.
+    """Compute the lower parts of the double-double rotation matrices of all bodies at state y, in `rotation`.
 
-    They are written to `rotation`; `kin` contains the rotation matrices in double precision.
+    `kin` contains the rotation matrices in double precision.
     """
     for block in range(kin.shape[0] // KIN):
         rotation_below(y, kin, rotation, block * STATE, block * KIN, block * TURN)
@@ -38,9 +39,9 @@ def rotations_below(y: np.ndarray, kin: np.ndarray, rotation: np.ndarray) -> Non
 
 @traced
 def rotation_below(y: Any, kin: Any, rotation: Any, s: Any, k: Any, o: Any) -> None:
-    """Compute the lower parts of the double-double rotation matrices of one block of eight bodies.
+    """Compute the lower parts of the double-double rotation matrices of eight bodies, in `rotation`.
 
-    The block begins at element s of the states y, k of the kinematics `kin` and o of `rotation`, which is written.
+    The block of bodies begins at index s of the states y, k of the kinematics `kin` and o of `rotation`.
     """
     w, a, b, c = (DoubleDouble(load(y, s + 8 * (ORIENTATION + n))) for n in range(4))
     scale = 2.0 * (w * w + a * a + b * b + c * c).inverse()
@@ -54,9 +55,9 @@ def rotation_below(y: Any, kin: Any, rotation: Any, s: Any, k: Any, o: Any) -> N
 
 @kernel
 def rows_below(mechanism: Mechanism, y: np.ndarray) -> None:
-    """Compute the lower parts of the double-double constraint rows of primitives; those of relations stay zero.
+    """Compute the lower parts of the double-double constraint rows at state y, in work.extended.G.
 
-    y is the state.
+    Rows of relations, which are constraints defined by functions, have no lower parts.
     """
     nodes, work, extended = mechanism.nodes, mechanism.work, mechanism.work.extended
     for n in range(nodes.rows.shape[0]):
@@ -74,12 +75,11 @@ def row_below(
     arm: Any, direction: Any, patterns: Any, y: Any, kin: Any, rotation: Any, G: Any, low: Any, n: Any, lanes: Any,
     ki: Any, kj: Any, oi: Any, oj: Any, si: Any, sj: Any,
 ) -> None:  # fmt: skip
-    """Compute the lower parts of the double-double constraint rows of node n, one joint.
+    """Compute the lower parts of the double-double constraint rows of node n (a joint), in `low`.
 
-    The higher parts are the doubles computed by `constraint_rows` in the module `rows`. `arm`, `direction`, `patterns`
-    and `lanes` are as in `Nodes`. For bodies i and j, the states begin at elements si and sj of y, the kinematics at ki
-    and kj of `kin`, and the lower parts of the rotation matrices at oi and oj of `rotation`. The lower parts of the
-    rows G are written to `low`.
+    The higher parts G are computed by `constraint_rows` in the module `rows`. `arm`, `direction`, `patterns` and
+    `lanes` are described in `Nodes`. For bodies i and j, the states begin at indices si and sj of y, the kinematics at
+    ki and kj of `kin`, and the lower parts of the rotation matrices at oi and oj of `rotation`.
     """
     R_i, R_j = rotation_of(kin, ki, rotation, oi), rotation_of(kin, kj, rotation, oj)
     arm_i, arm_j = numbers3(arm, 6 * n), numbers3(arm, 6 * n + 3)
@@ -102,18 +102,18 @@ def row_below(
 
 
 def rotation_of(kin: Any, k: Any, rotation: Any, o: Any) -> Any:
-    """Return the rows of a double-double rotation matrix.
+    """Return the rows of the double-double rotation matrix of one body.
 
-    The higher parts begin at element k of the kinematics `kin`, the lower parts at element o of `rotation`.
+    The higher parts begin at index k of the kinematics `kin`, the lower parts at index o of `rotation`.
     """
     entries = [DoubleDouble(at(kin, k + 8 * (ROTATION + n)), at(rotation, o + 8 * n)) for n in range(9)]
     return entries[:3], entries[3:6], entries[6:]
 
 
 def metric_of(kin: Any, k: Any) -> Any:
-    """Return the rows of the transposed metric W^T of a body, which begins at element k of `kin`.
+    """Return the rows of the transposed metric W^T of a body as double-double numbers.
 
-    The metric is exact in doubles and has no lower parts.
+    The metric begins at index k of the kinematics `kin`. It is taken as exact in doubles; its lower parts are zero.
     """
     return [[DoubleDouble(at(kin, k + 8 * (METRIC + 3 * row + c))) for row in range(3)] for c in range(3)]
 

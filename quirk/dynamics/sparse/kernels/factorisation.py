@@ -1,8 +1,9 @@
 """Interface to the three factorizations of the constraint rows A, with the mass matrix M = (W W^T)^-1 and G = A W.
 
-BLOCKS factorizes S = A M^-1 A^T by blocks, REFLECTIONS makes G^T triangular by Householder reflections, and FREEDOMS
-eliminates a forest by the degrees of freedom of its joints. The interface covers factorization of
-the rows, solution, and pivots. The method is stored in work.summary.
+The method BLOCKS factorizes S = A M^-1 A^T by blocks, REFLECTIONS makes G^T triangular by Householder reflections, and
+FREEDOMS eliminates the degrees of freedom of joints, for systems without loops. The functions of this module factorize
+the rows, solve for multipliers, and compute pivots, by the method stored as METHOD in work.summary. The pivot of a row
+is its squared distance from the span of the rows before it.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ UNTOLD_PASSES = 2
 
 @kernel
 def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute the geometry of joints from the rows in work.G and the rotations in `kin`, for the method FREEDOMS.
+    """Compute the geometry of joints that the method FREEDOMS requires; do nothing for other methods.
 
-    FREEDOMS eliminates the degrees of freedom of the joints. If the rows of a joint are nearly dependent, the method is
-    changed to BLOCKS. For other methods the function does nothing. y is the state.
+    FREEDOMS eliminates the degrees of freedom of the joints. The geometry is computed from the rows in work.G, the
+    state y and the rotations in `kin`. If the rows of a joint are nearly dependent, the method is changed to BLOCKS.
     """
     work = mechanism.work
     if work.summary[METHOD] == FREEDOMS and not place_joints(mechanism, y, kin):
@@ -44,10 +45,10 @@ def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
 
 @component(effort=6)
 def factorise_rows(mechanism: Mechanism) -> None:
-    """Factorize the rows in work.G by the method stored in work.summary.
+    """Factorize the rows in work.G by the method stored as METHOD in work.summary.
 
-    Dependent rows are decided by reflections only: if the block factorization drops any row, the method changes to
-    REFLECTIONS. The method FREEDOMS uses the joint geometry computed by `prepare_rows`.
+    Only Householder reflections decide reliably which rows are dependent: if the block factorization drops any row, the
+    method is changed to REFLECTIONS. The method FREEDOMS requires the joint geometry computed by `prepare_rows`.
     """
     pattern, work = mechanism.pattern, mechanism.work
     put(work.summary, FACTORED, 0.0)
@@ -64,7 +65,7 @@ def factorise_rows(mechanism: Mechanism) -> None:
 
 @kernel
 def has_positive_pivots(mechanism: Mechanism) -> bool:
-    """Return whether the factorization by blocks has positive pivots in all selected rows."""
+    """Return whether the block factorization found all selected rows independent, with positive pivots."""
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
@@ -78,7 +79,7 @@ def has_positive_pivots(mechanism: Mechanism) -> bool:
 
 @kernel
 def solve_rows(mechanism: Mechanism) -> None:
-    """Solve S x = rhs with the last factorization, for work.x and work.rhs; work.rhs is overwritten.
+    """Solve S x = rhs with the last factorization: work.x is computed from work.rhs, which is overwritten.
 
     S = A M^-1 A^T, with the constraint rows A and the mass matrix M.
     """
@@ -97,9 +98,9 @@ def solve_rows(mechanism: Mechanism) -> None:
 def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
     """Return the numbers of independent and of dropped rows of the last factorization, and the smallest pivot.
 
-    All pivots are written to work.pivots, relative to the squared norms of the rows at the last selection of
-    independent rows. The rows of a forest cannot become dependent: their pivots are 1, and the smallest pivot is that
-    of the selection.
+    All pivots are written to work.pivots, divided by the squared norms of the rows at their last selection. The rows of
+    a forest, a system without loops, cannot become dependent: with the method FREEDOMS their pivots are set to 1, and
+    the smallest pivot is the one found at the selection.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     kept, left_out, least = 0, 0, 1.0

@@ -1,17 +1,18 @@
 """Block factorization of S = A M^-1 A^T over joints and hubs, which are bodies with many joints.
 
-Unknowns are the multipliers lambda of every joint and, scaled by W^-1, the accelerations z_h of hub bodies due to
+Unknowns are the multipliers lambda of every joint and, scaled by W^-1, the accelerations z_h of hubs due to
 constraints:
 
     [ S     G_h ] [ lambda ]   [ b - A a ]
     [ G_h^T -1  ] [  z_h   ] = [    0    ]
 
-with the constraint rows A, the mass matrix M = (W W^T)^-1 and G = A W. S is taken over all bodies that are not hubs.
-Unknowns are eliminated in nodes: the rows of a joint, up to six, or a hub body. A block couples two nodes and is stored
-in rows of eight elements. When node n is eliminated, its blocks B to later nodes are stored, and Q = B^T D^-, where D^-
-is the inverse of the diagonal block and replaces it. B has a row for each row of node n, and Q a row for each row of
-the later node. The pivot of a row is its squared distance from the span of the rows before it. A row whose pivot is
-below a floor is dependent, and D^- is zero in it.
+with the constraint rows A, the mass matrix M = (W W^T)^-1, G = A W, and its columns G_h of hubs. The rows prescribe A
+times the accelerations to be b, and a are the unconstrained accelerations. S is taken over all bodies that are not
+hubs. Unknowns are eliminated in nodes: the rows of a joint, up to six, or a hub. A block couples two nodes and is
+stored in rows of eight elements. When node n is eliminated, its blocks B to later nodes are stored, and Q = B^T D^-,
+where D^- is the inverse of the diagonal block and replaces it. B has a row for each row of node n, and Q a row for each
+row of the later node. The pivot of a row is its squared distance from the span of the rows before it. A row whose pivot
+is below a floor is dependent; its row and column of D^- are zero.
 """
 
 from __future__ import annotations
@@ -38,23 +39,26 @@ CONSTANT, TURNING = range(2)
 
 @record
 class Pattern(NamedTuple):
-    """Pattern of L blocks of K nodes: their positions, and the products and updates that form each block.
+    """Sparsity pattern of the block factorization: K nodes, L blocks, and the products that form each block.
 
-    A node is a joint, or a hub: a body with many joints. B and Q are the factors, see the module docstring. Names in
-    capitals are constants of this module.
+    A node is a joint, or a hub: a body with many joints. The initial block of two nodes is a sum of T products of rows,
+    from which U products of blocks B and Q are subtracted when earlier nodes are eliminated; see the module docstring.
+    Names in capitals are constants of this module.
 
     Attributes
     ----------
     rows : (K,) number of rows of each node, 0 for nodes without selected rows
-    sign : (K,) sign of the pivots: 1, and -1 for hubs
-    first : (K + 1,) first block of each node, its diagonal block
-    start, turned : (L,) first element of each block in the arrays B and Q
+    sign : (K,) sign of the pivots: 1 for joints, -1 for hubs
+    first : (K + 1,) index of the first block of each node, its diagonal block
+    start, turned : (L,) index of the first element of each block in the arrays B and Q
     column : (L,) later node of each block
-    term : (L + 1,) first product of each block
-    kind, left, right, left_force, right_force : (T,) kind of each product, and the indices of its factors in G
-    weight : (T,) weight of the forces in each product
-    update : (L + 1,) first update of each block by earlier nodes
-    Q, B, source : (U,) first elements of both factors of each update, and the number of rows of B
+    term : (L + 1,) index of the first product of rows of each block
+    kind, left, right, left_force, right_force : (T,) kind of each product of rows, and the indices in G of the moments
+        of both rows and of their forces
+    weight : (T,) factor of the forces in each product of rows
+    update : (L + 1,) index of the first product of blocks that is subtracted from each block
+    Q, B, source : (U,) indices of both factors of each product of blocks in the arrays Q and B, and the number of rows
+        of B
     visits : (K,) nodes in the order in which the elimination first needs their rows
     due : for each group of STRETCH nodes, the number of leading nodes in `visits` whose rows its elimination needs
     narrow : (K,) whether vectors of four elements suffice for the node
@@ -86,11 +90,11 @@ class Pattern(NamedTuple):
 def factorise(
     pattern: Pattern, begin: int, end: int, G: np.ndarray, floor: np.ndarray, B: np.ndarray, Q: np.ndarray
 ) -> None:
-    """Factorize the nodes (joints, or bodies with many joints) from `begin` to `end`: compute the factors B and Q.
+    """Factorize the nodes from `begin` to `end`: compute their blocks B and Q, with inverses of diagonal blocks in B.
 
-    Diagonal blocks in B are replaced by their inverses; G is the array of all rows. Rows whose pivot does not exceed
-    `floor` (8 K,), for K nodes, are dropped as dependent. Vectors of four elements are used if the node and all nodes
-    coupled with it have at most four rows.
+    A node is a joint, or a hub: a body with many joints. G is the array of all rows. Rows whose pivot does not exceed
+    their `floor` (8 K,), for K nodes, are dropped as dependent. Vectors of four elements are used if a node and all
+    nodes coupled with it have at most four rows.
     """
     for n in range(begin, end):
         rows = at(pattern.rows, n)
@@ -130,7 +134,7 @@ def _eliminate_few(
 def _elimination(m: int) -> Any:
     """Return the compiled function that eliminates a node (joint) of m rows.
 
-    In the machine code of this function m is a constant, so that rows stay in registers.
+    m is a constant in the machine code of this function, so that the rows of a block stay in registers.
     """
     invert = inversion(m)
     zeros = traced(lambda array: (zero_of(array),) * m)
@@ -168,8 +172,8 @@ def _form(
 ) -> Any:
     """Return one block of the matrix: `rows` plus the products that form it, minus its updates by earlier nodes.
 
-    `block` is the index of the block in the pattern; B and Q are the factors, G is the array of all rows, and `units`
-    contains the rows of the unit matrix.
+    `block` is the index of the block in the pattern, and `rows` are its rows, initially zero. B and Q are the factors,
+    G is the array of all constraint rows, and `units` contains the rows of the unit matrix.
     """
     for t in range(at(pattern.term, block), at(pattern.term, block + 1)):
         r, weight = at(pattern.right, t), at(pattern.weight, t)
@@ -192,9 +196,10 @@ def _form(
 
 @traced
 def plus_product(rows: Any, G: Any, l: Any, x: Any, y: Any, z: Any) -> Any:
-    """Return the rows of a block plus a product of elements of G.
+    """Return the rows of a block plus the product of three rows of G with the vectors x, y and z.
 
-    Row p increases by the sum of x, y and z times element p of three rows of G, which begin at element l.
+    Row p of the block increases by the sum of x, y and z, each times element p of one of three successive rows of G.
+    The first of them begins at index l.
     """
     return tuple(row + at(G, l + p) * x + at(G, l + 8 + p) * y + at(G, l + 16 + p) * z for p, row in enumerate(rows))
 
@@ -210,16 +215,19 @@ def plus_diagonal(rows: Any, weight: Any, units: Any) -> Any:
 
 @traced
 def minus_product(rows: Any, Q: Any, q: Any, x: Any) -> Any:
-    """Return the rows of a block minus the product of a row of Q and the vector x.
+    """Return the rows of a block minus the product of a column of Q and the vector x.
 
-    Row p decreases by the vector x times element q + 8 p of Q.
+    Row p decreases by element q + 8 p of Q times x.
     """
     return tuple(row - at(Q, q + 8 * p) * x for p, row in enumerate(rows))
 
 
 @traced
 def minus_block_product(rows: Any, Q: Any, q: Any, B: Any, b: Any) -> Any:
-    """Return the rows of a block minus the product of two blocks, at element q of Q and element b of B."""
+    """Return the rows of a block minus the product of a block of Q and a block of B.
+
+    The blocks begin at index q of Q and index b of B; that of B has as many rows as the result.
+    """
     for r in range(len(rows)):
         rows = minus_product(rows, Q, q + r, load(B, b + 8 * r))
     return rows
@@ -227,14 +235,17 @@ def minus_block_product(rows: Any, Q: Any, q: Any, B: Any, b: Any) -> Any:
 
 @traced
 def column_times(B: Any, o: Any, rows: Any) -> Any:
-    """Return the sum over r of rows[r] times element o + 8 r of B: the product of the rows and a column of B."""
+    """Return the product of a column of B and a matrix given by `rows`.
+
+    The column consists of the elements o, o + 8, o + 16, ... of B, one for each row.
+    """
     products = [at(B, o + 8 * r) * row for r, row in enumerate(rows)]
     return sum(products[1:], products[0])
 
 
 @traced
 def store_rows(array: Any, o: Any, rows: Any) -> None:
-    """Store rows of eight elements consecutively in `array`, beginning at element o."""
+    """Store rows of eight elements consecutively in `array`, beginning at index o."""
     for p, row in enumerate(rows):
         store(array, o + 8 * p, row)
 
@@ -244,9 +255,10 @@ _eliminate_1, _eliminate_2, _eliminate_3, _eliminate_4, _eliminate_5, _eliminate
 
 @kernel
 def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Substitute forward for nodes `begin` to `end`: set x to D^- rhs, and update later elements of rhs.
+    """Substitute forward for nodes `begin` to `end`: set x to D^- rhs, and subtract B^T x from later elements of rhs.
 
-    D^- are the inverses of the diagonal blocks, stored in B. x and rhs have eight elements for each node (joint).
+    B are the blocks of a node to later ones, and D^- the inverse of its diagonal block, both stored in the array B. x
+    and rhs have eight elements for each node (joint).
     """
     for n in range(begin, end):
         m, d = at(pattern.rows, n), at(pattern.start, at(pattern.first, n))
@@ -264,9 +276,9 @@ def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarr
 
 @kernel
 def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
-    """Substitute backward: replace the result of `forward` in x by the solution, with zeros in dropped rows.
+    """Substitute backward: replace the result of `forward` in x by the solution of the factorized equations.
 
-    Q are the factors of `factorise`.
+    Q are the blocks computed by `factorise`. x has eight elements for each node (joint); it is zero in dropped rows.
     """
     count = pattern.rows.shape[0]
     for k in range(count):
@@ -281,10 +293,10 @@ def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
 
 @kernel
 def solve(pattern: Pattern, B: np.ndarray, Q: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Solve S x = rhs; x and rhs have eight elements for each node (joint), and rhs is overwritten.
+    """Solve S x = rhs with the block factorization; rhs is overwritten.
 
-    S = A M^-1 A^T, with the constraint rows A and the mass matrix M. Entries of dropped rows are zero. B and Q are the
-    factors of `factorise`.
+    S = A M^-1 A^T, with the constraint rows A and the mass matrix M. x and rhs have eight elements for each node
+    (joint); x is zero in dropped rows. B and Q are the blocks computed by `factorise`.
     """
     forward(pattern, 0, pattern.rows.shape[0], B, rhs, x)
     backward(pattern, Q, x)

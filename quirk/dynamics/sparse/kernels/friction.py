@@ -1,11 +1,11 @@
 """Friction proportional to constraint loads, solved simultaneously with these loads.
 
-Loads are affine in the magnitudes f (c,) of all friction forces: lambda = lambda_0 + sum of f_l lambda_l, with lambda_l
-the multipliers due to a unit force of friction l. Each lambda_l requires one more solve with the same factorization.
-Then f_k = mu_k N_k(lambda), with the coefficients of friction mu_k and the normal loads N_k, are c equations for c
-magnitudes. They are linear where N is a multiplier, as for a contact; otherwise they are solved by Newton's method.
-Their Jacobian I - mu dN/df has a positive determinant unless friction affects its normal load so much that there is no
-solution, or several solutions (Painleve 1895). A wrench is a force and a moment on a body.
+Multipliers are affine in the magnitudes f (c,) of all friction forces: lambda = lambda_0 + sum of f_l lambda_l, where
+lambda_l are the multipliers due to a unit force of friction l. Each lambda_l requires one more solve with the same
+factorization. Then f_k = mu_k N_k(lambda), with the coefficients of friction mu_k and the normal loads N_k, are c
+equations for c magnitudes. They are linear where N is a multiplier, as for a contact; otherwise they are solved by
+Newton's method. Their Jacobian I - mu dN/df has a positive determinant unless friction affects its normal load so much
+that there is no solution, or several solutions (Painleve 1895). A wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def solve_friction(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
     """Add constraint loads and friction to the applied loads in work.wrench, and write the multipliers to work.x.
 
     Friction is proportional to the constraint loads, and is solved simultaneously with them. The constraint rows A must
-    be factorized. work.goal is the required value of A M^-1 w, with the mass matrix M and the sum w of all loads. At
-    least `passes` solves are made for each right-hand side. y is the state.
+    be factorized. work.goal is the required value of A M^-1 w, with the mass matrix M and the sum w of all loads.
+    `passes` is the minimum number of solves for each right-hand side. y is the state.
     """
     work, friction = mechanism.work, mechanism.frictions
     count, rows, bodies = friction.element.shape[0], work.x.shape[0], work.wrench.shape[0]
@@ -79,13 +79,16 @@ def solve_friction(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
 
 @kernel
 def first_output(forces: Forces, e: int) -> int:
-    """Return the index of the first load of force element e among the outputs of all laws."""
+    """Return the index, among the outputs of all force laws, of the first load component of force element e."""
     return forces.entries[ELEMENT_SIZE * e + OUTPUT]
 
 
 @kernel
 def unit_force(mechanism: Mechanism, k: int) -> None:
-    """Add the loads of friction element k with unit magnitude to work.wrench."""
+    """Add the loads of friction element k to work.wrench, as they are in the outputs of its force law.
+
+    After evaluation of the law they are those of a friction force of unit magnitude.
+    """
     rubbing, work, forces = mechanism.frictions, mechanism.work, mechanism.forces
     out = first_output(forces, rubbing.element[k])
     for end in range(ENDS):
@@ -102,8 +105,8 @@ def unit_force(mechanism: Mechanism, k: int) -> None:
 def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarray) -> None:
     """Compute the constraint load that determines the normal load of friction element k, from multipliers in work.x.
 
-    The constraint load is the force and torque of a joint, or the multiplier of a contact. It is written to `into`,
-    beginning at element o; y is the state.
+    For a joint, this load is its force and torque; for a contact, it is a weighted sum of multipliers, the normal
+    force. It is written to `into` from index o on; y is the state.
     """
     rubbing = mechanism.frictions
     for c in range(LOAD):
@@ -154,7 +157,7 @@ def magnitudes(mechanism: Mechanism) -> None:
 
 @kernel
 def linearise(mechanism: Mechanism) -> None:
-    """Set up Newton's method for f = mu N(f) at the present friction magnitudes f.
+    """Set up a step of Newton's method for f = mu N(f) at the present magnitudes f of friction forces.
 
     `matrix` of mechanism.frictions is set to I - mu dN/df, and `residual` to mu N - f, with the coefficients of
     friction mu and the normal loads N.
@@ -172,9 +175,10 @@ def linearise(mechanism: Mechanism) -> None:
 
 @kernel
 def present_load(mechanism: Mechanism, k: int) -> None:
-    """Set `present` of mechanism.frictions to the load that determines the normal load of friction element k.
+    """Compute the constraint load that determines the normal load of friction element k, with present friction.
 
-    It is the constraint load without friction plus those due to unit friction forces times the present magnitudes.
+    It is the constraint load without friction plus those due to unit friction forces times the present magnitudes, and
+    is written to `present` of mechanism.frictions.
     """
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
@@ -187,9 +191,9 @@ def present_load(mechanism: Mechanism, k: int) -> None:
 
 @kernel
 def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
-    """Solve the equations matrix z = x by Gaussian elimination with pivoting; return the determinant.
+    """Solve `matrix` z = x for z by Gaussian elimination with row pivoting; return the determinant of the matrix.
 
-    `matrix` is (count, count), stored by rows; z replaces x.
+    `matrix` is (count, count), stored by rows, and is overwritten; z replaces x.
     """
     determinant = 1.0
     for k in range(count):
@@ -218,11 +222,11 @@ def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
 
 @kernel
 def reserve(mechanism: Mechanism) -> float:
-    """Return the minimum of 1 - mu dN/df over all friction in joints, at most 1.
+    """Return the minimum of 1 - mu dN/df over all friction in joints, or 1 if it is larger.
 
-    N is the normal load, f the friction force and mu the coefficient of friction. If this minimum is not positive, the
-    equation f = mu N(f) has two solutions or none, because the normal load of a joint is a norm. Contacts are not
-    included.
+    N is the normal load, f the friction force and mu the coefficient of friction; dN/df is replaced by an upper bound,
+    the normal load that a unit friction force alone causes. The normal load of a joint is a norm: if the minimum is not
+    positive, the equation f = mu N(f) has two solutions or none. Contacts are not included.
     """
     rubbing = mechanism.frictions
     count, least = rubbing.element.shape[0], 1.0
@@ -236,7 +240,10 @@ def reserve(mechanism: Mechanism) -> float:
 
 @kernel
 def normal(mechanism: Mechanism, k: int, loads: np.ndarray, o: int) -> float:
-    """Return the normal load N of friction element k for the constraint load at element o of `loads`."""
+    """Return the normal load N (N) of friction element k for a given constraint load.
+
+    The constraint load begins at index o of `loads`: force and torque of a joint, or the normal force of a contact.
+    """
     takes = mechanism.frictions.takes[k]
     if takes == NORMAL:
         return at(loads, o)
@@ -248,7 +255,7 @@ def normal(mechanism: Mechanism, k: int, loads: np.ndarray, o: int) -> float:
 def normal_rate(mechanism: Mechanism, k: int, loads: np.ndarray, o: int, changes: np.ndarray, p: int) -> float:
     """Return the derivative of the normal load of friction element k along a variation of the constraint load.
 
-    The load is at element o of `loads`, its variation at element p of `changes`.
+    The constraint load begins at index o of `loads`, its variation at index p of `changes`.
     """
     takes = mechanism.frictions.takes[k]
     if takes == NORMAL:
@@ -271,8 +278,8 @@ def carried(
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """Return the forces (N, inertial frame) on body j in the two bearings of a joint with friction element k.
 
-    The forces are computed from the constraint load at element o of `loads`. The second force is zero for joints that
-    are treated as a single bearing.
+    They are computed from force and torque of the joint, at index o of `loads`. The second force is zero for joints
+    that are treated as a single bearing.
     """
     rubbing, kin = mechanism.frictions, mechanism.work.kin
     force = at(loads, o), at(loads, o + 1), at(loads, o + 2)
@@ -297,7 +304,11 @@ def carried(
 
 @kernel
 def align_with_slip(mechanism: Mechanism) -> None:
-    """Set the direction of each friction force to that of the last evaluated slip, unless the slip has reversed."""
+    """Set the direction of friction forces to that of the last evaluated slip velocity, unless the slip has reversed.
+
+    Only elements with several slip components are affected. The slip has reversed if its component along the stored
+    direction is not positive; the direction is also left unchanged at very small slip velocities.
+    """
     rubbing, forces = mechanism.frictions, mechanism.forces
     for k in range(rubbing.element.shape[0]):
         size = rubbing.size[k]

@@ -1,7 +1,8 @@
 """Inertias of articulated bodies: symmetric matrices (6, 6) over the velocity of a point and the angular velocity.
 
-An inertia consists of three blocks (3, 3), stored by rows: translations, mixed (translations times rotations), and
-rotations. In arrays it has 21 elements, in the order described in `quirk.dynamics.sparse.kernels.tree`.
+An inertia is a tuple of three blocks (3, 3), given by rows: translations, mixed (translations times rotations), and
+rotations. In arrays it has 21 elements: the upper triangle of the block of translations, the mixed block, and the upper
+triangle of the block of rotations.
 """
 
 from __future__ import annotations
@@ -22,40 +23,43 @@ Triple = tuple[float, float, float]
 
 @traced
 def numbers3(array: Any, o: Any) -> Any:
-    """Load three adjacent elements of an array, beginning at element o."""
+    """Return three successive elements of an array, beginning at index o."""
     return at(array, o), at(array, o + 1), at(array, o + 2)
 
 
 @traced
 def put3(array: Any, o: Any, a: Any) -> None:
-    """Store the vector a in three adjacent elements of an array, beginning at element o."""
+    """Store the vector a in three successive elements of an array, beginning at index o."""
     for k in range(3):
         put(array, o + k, a[k])
 
 
 @traced
 def symmetric_times(array: Any, o: Any, a: Any) -> Any:
-    """Return the product of a symmetric matrix (xx, xy, xz, yy, yz, zz), at element o of `array`, and a vector a."""
+    """Return the product of a symmetric matrix and a vector a.
+
+    The elements (xx, xy, xz, yy, yz, zz) of the matrix begin at index o of `array`.
+    """
     xx, xy, xz, yy, yz, zz = (at(array, o + k) for k in range(6))
     return xx * a[0] + xy * a[1] + xz * a[2], xy * a[0] + yy * a[1] + yz * a[2], xz * a[0] + yz * a[1] + zz * a[2]
 
 
 @traced
 def matrix_times(array: Any, o: Any, a: Any) -> Any:
-    """Return the product of a matrix (3, 3), stored by rows at element o of `array`, and a vector a."""
+    """Return the product of a matrix (3, 3), stored by rows from index o of `array` on, and a vector a."""
     return dot(numbers3(array, o), a), dot(numbers3(array, o + 3), a), dot(numbers3(array, o + 6), a)
 
 
 @traced
 def transposed_times(array: Any, o: Any, a: Any) -> Any:
-    """Return the product of the transpose of a matrix (3, 3), by rows at element o of `array`, and a vector a."""
+    """Return M^T a for a vector a and a matrix M (3, 3), stored by rows from index o of `array` on."""
     x, y, z = numbers3(array, o), numbers3(array, o + 3), numbers3(array, o + 6)
     return plus(plus(times(x, a[0]), times(y, a[1])), times(z, a[2]))
 
 
 @traced
 def inertia_of(array: Any, o: Any) -> Any:
-    """Return the three blocks of the inertia stored at element o of an array: translations, mixed, rotations."""
+    """Return the inertia stored at index o of an array as its blocks: translations, mixed, rotations."""
     return (
         symmetric([at(array, o + k) for k in range(MIXED)]),
         tuple(numbers3(array, o + MIXED + 3 * row) for row in range(3)),
@@ -64,7 +68,7 @@ def inertia_of(array: Any, o: Any) -> Any:
 
 
 def symmetric(upper: Any) -> Any:
-    """Return a symmetric matrix as three rows, from its six entries `upper` on and above the diagonal."""
+    """Return the rows of a symmetric matrix (3, 3) with the elements `upper`: xx, xy, xz, yy, yz, zz."""
     xx, xy, xz, yy, yz, zz = upper
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
@@ -75,22 +79,23 @@ def _upper(rows: Any) -> Any:
 
 @traced
 def store_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Store an inertia in an array, beginning at element o."""
+    """Store an inertia in an array, from index o on."""
     for k, x in enumerate(entries(inertia)):
         put(array, o + k, x)
 
 
 @traced
 def add_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Add an inertia to the inertia that begins at element o of an array."""
+    """Add an inertia to the one stored in an array from index o on."""
     for k, x in enumerate(entries(inertia)):
         add(array, o + k, x)
 
 
 def entries(inertia: Any) -> list[Any]:
-    """Return the 21 stored entries of an inertia: upper translations, mixed block, upper rotations.
+    """Return the 21 elements of an inertia in the order of storage.
 
-    "Upper" denotes the six entries on and above the diagonal of a symmetric block (3, 3).
+    They are the upper triangle of the block of translations, the mixed block, and the upper triangle of the block of
+    rotations.
     """
     shifts, mixed, turns = inertia
     return [*_upper(shifts), *(x for row in mixed for x in row), *_upper(turns)]
@@ -98,9 +103,10 @@ def entries(inertia: Any) -> list[Any]:
 
 @traced
 def shifted(inertia: Any, r: Any) -> Any:
-    """Return an inertia referred to another point of the body, at position r relative to the present point.
+    """Return an inertia referred to another point of the body, at position r relative to the present reference point.
 
-    The velocity of the present point is u + r x omega, with the velocity u of the other point.
+    With the velocity u of the new point and the angular velocity omega, the velocity of the present one is u + r x
+    omega.
     """
     shifts, mixed, turns = inertia
     later = tuple(plus(mixed[i], cross(shifts[i], r)) for i in range(3))
@@ -111,7 +117,7 @@ def shifted(inertia: Any, r: Any) -> Any:
 
 @traced
 def rotated(inertia: Any, C: Any) -> Any:
-    """Return an inertia in rotated axes; C is the rotation matrix from the old to the new axes, by rows."""
+    """Return an inertia in other axes; C is the rotation matrix from the old to the new axes, by rows."""
     shifts, mixed, turns = (_rows_times(C, block) for block in inertia)
     return (
         symmetric([dot(shifts[i], C[j]) for i, j in UPPER]),
@@ -127,10 +133,10 @@ def _rows_times(C: Any, block: Any) -> Any:
 
 @traced
 def shift_momentum(inertia: Any, n: Any) -> Any:
-    """Return the momenta, and the inertia along n, for unit velocity along the unit vector n.
+    """Return the linear and angular momentum for unit velocity along a unit vector n, and the inertia along n.
 
-    The momenta are the linear momentum and the angular momentum about the reference point of the inertia. The inertia
-    along n is the scalar product of n and the linear momentum.
+    The angular momentum is about the reference point of the inertia. The inertia along n is the scalar product of n and
+    the linear momentum.
     """
     shifts, mixed, _ = inertia
     of_shifts = tuple(dot(row, n) for row in shifts)
@@ -139,10 +145,9 @@ def shift_momentum(inertia: Any, n: Any) -> Any:
 
 @traced
 def turn_momentum(inertia: Any, n: Any) -> Any:
-    """Return the momenta, and the inertia about n, for unit angular velocity along the unit vector n.
+    """Return the linear and angular momentum for unit angular velocity about a unit vector n, and the inertia about n.
 
-    The momenta are the linear momentum and the angular momentum about the reference point of the inertia. The inertia
-    about n is the scalar product of n and the angular momentum.
+    The angular momentum is about the reference point of the inertia; its scalar product with n is the inertia about n.
     """
     _, mixed, turns = inertia
     of_turns = tuple(dot(row, n) for row in turns)
@@ -152,7 +157,7 @@ def turn_momentum(inertia: Any, n: Any) -> Any:
 def reduced(inertia: Any, momentum: Any, compliance: Any) -> Any:
     """Return an articulated inertia I after elimination of a degree of freedom n: I - p p^T / (n . p), p = I n.
 
-    `momentum` holds the linear and the angular part of p, and `compliance` is 1 / (n . p).
+    `momentum` contains the linear and the angular part of p, and `compliance` is 1 / (n . p).
     """
     (of_shifts, of_turns, _), (shifts, mixed, turns) = momentum, inertia
     a, b = times(of_shifts, compliance), times(of_turns, compliance)
@@ -167,8 +172,8 @@ def reduced(inertia: Any, momentum: Any, compliance: Any) -> Any:
 def eliminate_freedom(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
     """Eliminate a degree of freedom n of a joint, and return the articulated inertia I - p p^T / (n . p), p = I n.
 
-    `momentum` holds p, the momentum for unit velocity along n, as linear and angular part, followed by the inertia n .
-    p. The momentum and 1 / (n . p) are stored in `joints`, beginning at element `place`.
+    `momentum` contains the linear and the angular part of p, followed by n . p. The momentum p and 1 / (n . p) are
+    stored in `joints` as data of the degree of freedom, which begin at index `place`.
     """
     of_shifts, of_turns, resistance = momentum
     compliance = 1.0 / resistance
@@ -180,14 +185,14 @@ def eliminate_freedom(joints: Any, place: Any, inertia: Any, momentum: Any) -> A
 
 @traced
 def without_moments(inertia: Any) -> Any:
-    """Return an inertia with zero mixed and rotational blocks, for a joint that transmits forces but no moments."""
+    """Return an inertia with zero mixed and rotational blocks: that of a joint which transmits only forces."""
     shifts, mixed, turns = inertia
     return shifts, _none_of(mixed), _none_of(turns)
 
 
 @traced
 def without_forces(inertia: Any) -> Any:
-    """Return an inertia with zero translational and mixed blocks, for a joint that transmits moments but no forces."""
+    """Return an inertia with zero translational and mixed blocks: that of a joint which transmits only moments."""
     shifts, mixed, turns = inertia
     return _none_of(shifts), _none_of(mixed), turns
 

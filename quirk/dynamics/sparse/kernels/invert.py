@@ -1,11 +1,13 @@
-"""Inverses of diagonal blocks in the factorization of S = A M^-1 A^T, with constraint rows A and mass matrix M.
+"""Inverses of diagonal blocks in the block factorization of S = A M^-1 A^T.
 
-A block is symmetric, with one row for each constraint row of a joint; a row is a vector of eight elements. A row is
-dropped if its pivot does not exceed a lower limit, its floor.
+A is the matrix of constraint rows and M the mass matrix. A diagonal block is symmetric and has a row for each
+constraint row of a joint; a row is a vector of eight elements. The pivot of a row is its diagonal element after
+elimination of the rows before it. A row is dropped as dependent if its pivot does not exceed a lower limit, its floor.
 
 Most joints have three or five rows. Their blocks are inverted by cofactors, with one division for three rows and one
 for the other two, unless a row is dropped or more than four binary digits are lost. All other blocks are inverted by
-exchange steps, row by row, which is slower, because each step depends on the division of the previous one.
+exchange steps (Gauss-Jordan), row by row, which is slower, because each step depends on the division of the previous
+one.
 """
 
 from __future__ import annotations
@@ -28,11 +30,10 @@ LEAST = 1e-290
 
 
 def inversion(m: int) -> Callable[..., Any]:
-    """Return the function that inverts blocks of m rows, for use in compiled code.
+    """Return the function that inverts symmetric blocks of m rows in compiled code.
 
-    Its arguments are the rows, the sign of their pivots, 1 or -1, and the first element of their floors in `floor`; it
-    returns the rows of the inverse. Rows whose pivot does not exceed their floor depend on previous rows and are set to
-    zero.
+    Its arguments are the rows, the sign of their pivots, 1 or -1, the index in `floor` of the lower limit of the first
+    pivot, and `floor`. It returns the rows of the inverse, with zeros in rows whose pivot does not exceed its limit.
     """
     return {3: _invert_3, 5: _invert_5}.get(m, _exchange)
 
@@ -55,10 +56,11 @@ def _invert_5(rows: Any, sign: float, h: int, floor: np.ndarray) -> Any:
 
 @inlined
 def _three_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
-    """Return whether three pivots exceed their floors, and the determinant is accurate relative to Hadamard's bound.
+    """Return whether three pivots exceed their lower limits, and their product is accurate.
 
-    `minors` are the leading minors of one to three rows and the product of the diagonal. The floors, lower limits of
-    the pivots, begin at element h of `floor`.
+    `minors` are the leading minors of one to three rows, of which the last is the product of the pivots, and the
+    product of the diagonal. Their product is accurate if it is not too small a fraction of the product of the diagonal
+    (Hadamard's bound). The limits begin at index h of `floor`.
     """
     first, second, determinant, bound = minors
     # One branch, which almost always has the same outcome.
@@ -68,10 +70,11 @@ def _three_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
 
 @inlined
 def _two_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
-    """Return whether two pivots exceed their floors, and the determinant is accurate relative to Hadamard's bound.
+    """Return whether two pivots exceed their lower limits, and their product is accurate.
 
-    `minors` are the leading minors of one and two rows and the product of the diagonal. The floors, lower limits of the
-    pivots, begin at element h of `floor`.
+    `minors` are the leading minors of one and two rows, of which the last is the product of the pivots, and the product
+    of the diagonal. Their product is accurate if it is not too small a fraction of the product of the diagonal
+    (Hadamard's bound). The limits begin at index h of `floor`.
     """
     first, determinant, bound = minors
     above = (first > at(floor, h)) & (determinant > at(floor, h + 1) * first)
@@ -80,9 +83,10 @@ def _two_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
 
 @traced
 def _exchange(rows: Any, sign: Any, h: Any, floor: Any) -> tuple[Any, ...]:
-    """Return the rows of the inverse of a block, computed by exchange steps (Gauss-Jordan).
+    """Return the rows of the inverse of a symmetric block, computed by exchange steps (Gauss-Jordan).
 
-    `sign` is the sign of the pivots, and h the element of `floor` for the first row.
+    `sign` is the sign of the pivots; their lower limits begin at index h of `floor`. Dropped rows of the inverse are
+    zero.
     """
     rows = list(rows)
     for r in range(len(rows)):
@@ -97,7 +101,7 @@ def _exchange(rows: Any, sign: Any, h: Any, floor: Any) -> tuple[Any, ...]:
 
 @traced
 def _cofactors_of_3(rows: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return the rows of the inverse of a block of three rows by cofactors, and the minors for `_three_pivots`."""
+    """Return the rows of the inverse of a block of three rows, by cofactors, and the minors for `_three_pivots`."""
     cofactors, inverse, minors = _cofactors(rows)
     return tuple(row * inverse for row in cofactors), minors
 
@@ -106,7 +110,7 @@ def _cofactors_of_3(rows: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 def _cofactors_of_5(rows: Any) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
     """Return the rows of the inverse of a block of five rows, and the minors for `_three_pivots` and `_two_pivots`.
 
-    Three rows are eliminated at once, and then the other two in the Schur complement.
+    The first three rows are eliminated together, by cofactors, and then the other two in the Schur complement.
     """
     cofactors, inverse, minors = _cofactors(rows)
     own = [_with(row, [float(c == p) for c in range(3)]) for p, row in enumerate(rows[:3])]
@@ -140,13 +144,13 @@ def _cofactors(rows: Sequence[Any]) -> tuple[list[Any], Any, tuple[Any, Any, Any
 
 
 def _with(row: Any, numbers: Sequence[Any], begin: int = 0) -> Any:
-    """Return a copy of a vector `row` in which the elements from index `begin` on are replaced by `numbers`."""
+    """Return a copy of the vector `row` with `numbers` as its elements from index `begin` on."""
     for lane, x in enumerate(numbers, begin):
         row = replaced(row, lane, x)
     return row
 
 
 def _combined(factors: Any, rows: Sequence[Any], begin: int = 0) -> Any:
-    """Return the linear combination of `rows` with the elements of `factors` from index `begin` on as coefficients."""
+    """Return the linear combination of `rows` with coefficients from the vector `factors`, from index `begin` on."""
     products = [spread(factors, lane) * row for lane, row in enumerate(rows, begin)]
     return sum(products[1:], products[0])

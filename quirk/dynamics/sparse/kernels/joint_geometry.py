@@ -1,9 +1,9 @@
 """Geometry of the joints of a forest: arms, relative rotations, free directions, and inverses of the rows.
 
 A forest is a system in which no joint closes a loop. The rows of a joint constrain the relative velocity of its two
-points along vectors f, or the relative angular velocity along vectors a. Their inverse consists of dual vectors g, with
-f_k . g_m = 1 for k = m and 0 otherwise; directions perpendicular to all f, or all a, are the degrees of freedom of the
-joint. The array G contains all rows.
+points along vectors f, or the relative angular velocity along vectors a. The inverse of the rows consists of dual
+vectors g, with f_k . g_m = 1 for k = m and 0 otherwise. Directions perpendicular to all f, or all a, are the degrees of
+freedom of the joint. The array G contains all rows.
 """
 
 from __future__ import annotations
@@ -49,9 +49,10 @@ SKEWED = 1e-6
 
 @kernel
 def place_joints(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> bool:
-    """Compute the geometry of all joints of the forest from the rows in work.G and the rotations in `kin`.
+    """Compute the geometry of all joints at state y from the rows in work.G and the rotations in `kin`.
 
-    Returns False if the rows of a joint are nearly dependent. y is the state.
+    The system is a forest, without loops. Results are written to mechanism.tree.joints. Returns False if the rows of a
+    joint are nearly dependent.
     """
     tree, regular = mechanism.tree, True
     for t in range(tree.entries.shape[0] // JOINT_ENTRIES):
@@ -63,7 +64,7 @@ def place_joints(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> bool:
 def place_joint(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray, t: int) -> bool:
     """Compute the geometry of joint t at state y; return False if its constraint rows are nearly dependent.
 
-    `kin` contains the kinematics of all bodies.
+    `kin` contains the kinematics of all bodies. Results are written to mechanism.tree.joints.
     """
     tree, nodes, G = mechanism.tree, mechanism.nodes, mechanism.work.G
     joints, entries, e, o = tree.joints, tree.entries, JOINT_ENTRIES * t, JOINT_NUMBERS * t
@@ -106,16 +107,16 @@ def place_joint(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray, t: int) ->
 
 @traced
 def rotation_rows(kin: Any, k: Any) -> Any:
-    """Return the rows of the rotation matrix of a body, whose kinematics begin at element k of `kin`."""
+    """Return the rows of the rotation matrix of a body, whose kinematics begin at index k of `kin`."""
     return tuple(body_vector(kin, k + 8 * (ROTATION + 3 * row)) for row in range(3))
 
 
 @kernel
 def place_arms(tree: Tree, nodes: Nodes, y: np.ndarray, kin: np.ndarray, t: int) -> None:
-    """Store the vectors from both centers of mass to the joint point of joint t, each in the axes of its body, m.
+    """Store the vectors (m) from both centers of mass to the joint point of joint t, each in the axes of its body.
 
-    For joints without coincidence of two points, it is the joint point of body j. y is the state, and `kin` contains
-    the kinematics of all bodies.
+    Both vectors lead to the same point: that of body j if the joint does not keep two points coincident. y is the
+    state, and `kin` contains the kinematics of all bodies.
     """
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child_is_i = at(entries, e + NODE), at(entries, e + CHILD_IS_J) == 0
@@ -133,11 +134,11 @@ def place_arms(tree: Tree, nodes: Nodes, y: np.ndarray, kin: np.ndarray, t: int)
 
 @kernel
 def invert_rows(joints: np.ndarray, o: int, freedoms: int, count: int) -> bool:
-    """Replace `count` vectors f or a, which begin at element o of `joints`, by their dual vectors.
+    """Replace `count` directions that a joint constrains by their dual vectors, and store its free directions.
 
-    The dual vectors g satisfy f_k . g_m = 1 for k = m and 0 otherwise. f and a are the directions along which a joint
-    constrains the relative velocity and angular velocity. The directions of the remaining degrees of freedom are stored
-    beginning at element `freedoms`. Returns False if the vectors are nearly dependent.
+    The directions f_k begin at index o of `joints`; their dual vectors g_m satisfy f_k . g_m = 1 for k = m and 0
+    otherwise. The free directions, perpendicular to all f_k, are stored as degrees of freedom from index `freedoms` on.
+    Returns False if the directions f_k are nearly dependent.
     """
     a, b, c = numbers3(joints, o), numbers3(joints, o + 3), numbers3(joints, o + 6)
     if count == 3:

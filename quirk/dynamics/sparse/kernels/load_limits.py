@@ -1,18 +1,19 @@
 """Largest margin to friction limits, where some limits are proportional to the loads of joints, in compiled code.
 
-The limit of friction in a joint is mu N, with the normal load N = sum of |p_h| over one or two bearing forces p_h (3,).
-A redistribution y of the loads changes p_h to p_h + P_h y. N is convex in y, so its tangent at any y0 is not above it:
+The limit of friction in a joint is mu N, with the coefficient of friction mu and the normal load N = sum of |p_h| over
+one or two bearing forces p_h (3,). Loads of dependent contacts and joints can be redistributed without effect on the
+motion; a redistribution y changes p_h to p_h + P_h y. N is convex in y, so its tangent at any y0 is not above it:
 
     N(y) >= N(y0) + sum of u_h . P_h (y - y0),   u_h = p_h / |p_h|
 
 With the tangent as normal force a joint is a contact with a friction cone, and `room` computes the redistribution with
 the largest margin. N, and with it the margin, is at least as large there. Repeated from this redistribution, the margin
-grows to a maximum (convex-concave procedure: Yuille and Rangarajan, Neural Comput. 15 (2003)). If it is positive, the
-loads are within the limits that belong to them.
+grows to a maximum (convex-concave procedure: Yuille and Rangarajan, Neural Comput. 15 (2003)). If the maximum is
+positive, all friction is within its limits.
 
-As the set of such loads is not convex, the margin may have several maxima. Where the one that is reached from the
-initial loads is not positive, the procedure starts again from loads that are redistributed by their own magnitude, in
-both senses of each element of the basis, and the largest maximum is returned.
+As the set of such loads is not convex, the margin may have several maxima. If the maximum reached from the initial
+loads is not positive, the procedure is repeated from other initial loads: along each basis vector of the
+redistributions, in both senses, the loads are changed by their own magnitude. The largest maximum is returned.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ MOST, CLOSE = 100, 1e-12
 
 
 def scratch_at_loads(rows: int, free: int) -> int:
-    """Return the size of the scratch array for `rows` components of loads with `free` redundant loads."""
+    """Return the size of the scratch array of `room_at_loads`.
+
+    `rows` is the number of load components, and `free` the number of independent redistributions of the loads.
+    """
     return scratch_of(rows, free) + 2 * rows  # initial loads, and those with the largest margin so far
 
 
@@ -42,16 +46,18 @@ def room_at_loads(
     z: np.ndarray, basis: np.ndarray, joints: np.ndarray, count: int, free: int, inverse: np.ndarray,
     scratch: np.ndarray,
 ) -> float:  # fmt: skip
-    """Return the largest margin to the friction limits, N; on return z is the distribution of load with this margin.
+    """Return the largest margin to all friction limits, N; on return z is the distribution of loads with this margin.
+
+    The limit of a contact is proportional to its normal force, that of each of the b joints in `joints` to the sum of
+    the magnitudes of its two bearing forces.
 
     Parameters
     ----------
-    z : (3 count + 6 b,) an initial distribution of the load: normal force and two tangential forces of each contact or
-        joint, and the bearing forces of b joints with limits in proportion to their load, N. Normal forces of these
-        joints are computed here.
-    basis : ((3 count + 6 b) free,) redistributions of the load, as for `room`
-    joints : (b,) index of each of these joints among the `count` contacts and joints
-    count, free : number of contacts and joints, and number of redistributions
+    z : (3 count + 6 b,) an initial distribution of the loads, N: normal force and two tangential forces of each contact
+        or joint, followed by both bearing forces of the b joints. The normal forces of these joints are computed here.
+    basis : ((3 count + 6 b) free,) changes of z by independent redistributions of the loads, a matrix by rows
+    joints : (b,) index of each of the b joints among the `count` contacts and joints
+    count, free : number of contacts and joints, and number of independent redistributions
     inverse : (count,) inverse coefficients of friction
     scratch : array of size `scratch_at_loads(3 count + 6 b, free)`
     """
@@ -89,9 +95,9 @@ def climb(
     z: np.ndarray, basis: np.ndarray, joints: np.ndarray, count: int, free: int, inverse: np.ndarray,
     scratch: np.ndarray,
 ) -> float:  # fmt: skip
-    """Return a local maximum of the margin to the friction limits, N, that is reached from the loads z.
+    """Return a local maximum of the margin to the friction limits, N, that is reached by ascent from the loads z.
 
-    Arguments are as for `room_at_loads`.
+    On return z are the loads at this maximum. The arguments are described in `room_at_loads`.
     """
     margin = -math.inf
     for _ in range(MOST):
@@ -109,9 +115,10 @@ def climb(
 
 @kernel
 def linearize(z: np.ndarray, basis: np.ndarray, joints: np.ndarray, count: int, free: int) -> None:
-    """Set the normal forces of joints, and their changes by redistributions, to those of the present bearing forces.
+    """Compute the normal forces of the joints `joints` from their bearing forces, and linearize them.
 
-    Arguments are as for `room_at_loads`.
+    The normal forces are written to z, and their derivatives with respect to the redistributions of loads to `basis`.
+    The arguments are described in `room_at_loads`.
     """
     for k in range(joints.shape[0]):
         normal, into = 0.0, LOADS * joints[k]
@@ -134,8 +141,8 @@ def most_room(
     z: np.ndarray, basis: np.ndarray, joints: np.ndarray, count: int, free: int, inverse: np.ndarray,
     scratch: np.ndarray,
 ) -> float:  # fmt: skip
-    """Return the largest margin to the friction limits, N, as `room_at_loads` does; for calls from Python.
+    """Return the largest margin to all friction limits, N; the entry point of `room_at_loads` for calls from Python.
 
-    Arguments are as for `room_at_loads`.
+    On return z is the distribution of loads with this margin. The arguments are described in `room_at_loads`.
     """
     return room_at_loads(z, basis, joints, count, free, inverse, scratch)

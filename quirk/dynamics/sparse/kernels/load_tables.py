@@ -1,7 +1,7 @@
-"""Tables of readings (watched scalars), and of friction proportional to constraint loads.
+"""Tables of readings, scalars computed from an evaluation, and of friction proportional to constraint loads.
 
-A reading is a scalar computed from an evaluation of the equations of motion, such as a joint force. A node is a group
-of up to six constraint rows; a wrench is a force and a moment on a body.
+A reading is, for example, a component of a joint force or an energy. A node is a group of up to six constraint rows of
+one joint; a wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations
@@ -42,9 +42,10 @@ NUMBERS = 13
 
 @record
 class Readings(NamedTuple):
-    """Tables of R readings.
+    """Tables of R readings: scalars, such as a joint force, that are computed from an evaluation.
 
-    Names in capitals are constants of this module.
+    Dependent contacts, or joints, share a load whose distribution is not determined by the motion. Names in capitals
+    are constants of this module.
 
     Attributes
     ----------
@@ -53,15 +54,15 @@ class Readings(NamedTuple):
         other arrays; and floats, such as the threshold that is subtracted
     nodes : indices of the nodes of the constraints of all readings, concatenated
     energies : indices of the potential energies of force elements among the outputs of force laws
-    wrench : scratch array for wrenches
-    multipliers, weights : indices of the multipliers in combinations, and their weights
-    patches : for dependent contacts the inverse friction coefficients, constants, weights and redistributions of
-        their load, and bearing forces per unit load of joints, see
-        `quirk.events.names.Patch`
-    slides : for dependent contacts, the index of the sliding friction element of each contact; -1 if it does not slide
-    followed : index, among dependent contacts and joints, of each joint with a limit in proportion to its load
-    shared, basis : loads of dependent contacts and their redistributions, at the present directions of slip
-    scratch : scratch array for the largest margin of dependent contacts to their friction limits
+    wrench : scratch array for the loads of one constraint on its bodies
+    multipliers, weights : indices of the multipliers in linear combinations, and their weights
+    patches : for dependent contacts or joints, the inverse friction coefficients; constants, weights of multipliers and
+        redistributions of their loads; and bearing forces of joints per unit load, see `quirk.events.names.Patch`
+    slides : for each dependent contact, the index of its sliding friction element; -1 if it does not slide
+    followed : index, among dependent contacts and joints, of each joint whose friction limit is proportional to its
+        load
+    shared, basis : scratch arrays: loads of dependent contacts or joints, and redistributions of these loads
+    scratch : scratch array for the computation of the largest margin to friction limits
     """
 
     kind: np.ndarray
@@ -84,21 +85,24 @@ class Readings(NamedTuple):
 class FrictionTables(NamedTuple):
     """Tables of C sliding friction elements, followed by S sticking friction elements.
 
-    The arrays that follow from `x` on are written by compiled code. Shapes are flat.
+    Their magnitudes or limits are proportional to constraint loads. All arrays are flat; those from `x` on are written
+    by compiled code.
 
     Attributes
     ----------
     element : (C,) index of the force element
-    slip, direction : (C,) index of the first output with the slip, and of the first input with its direction
+    slip, direction : (C,) index of the slip velocity among the outputs of force laws, and of its direction among the
+        inputs
     size : (C,) number of slip components
     wrenches : (2 C,) offsets of bodies i and j in arrays of wrenches
     coefficient : (C + S,) coefficient of friction
     takes : (C + S,) source of the normal load, NORMAL to CONSTANT in `quirk.forces.stick_slip`
-    place : (C + S,) index of the first of two readings of a joint load, 0 for a contact, -1 without load
+    place : (C + S,) index of the first of two readings, force and torque of a joint; 0 for a contact, -1 for a disabled
+        one
     terms : (C + S + 1,) index in `multipliers` and `weights` of the first term of each contact's normal load
     multipliers, weights : indices of the multipliers in the normal loads, and their weights
     kinematics : (2 (C + S),) offsets of bodies i and j in arrays of kinematics
-    axis : (3 (C + S),) axis of the joint in body axes of body i
+    axis : (3 (C + S),) axis of the joint in axes of body i
     length : (C + S,) distance of the two bearings that share the load of a joint, m; 0 for a single bearing
     readings : readings of the joint loads
     x, wrench : multipliers and wrenches in C + 1 cases: without friction, and under a unit force of each sliding
@@ -107,7 +111,7 @@ class FrictionTables(NamedTuple):
     present : (6,) one constraint load at the present friction magnitudes
     varied : (6,) scratch array for one constraint load
     matrix, residual, magnitude : (C C,), (C,), (C,) Newton's matrix, its right-hand side, and the friction magnitudes
-    solvable : (1,) positive if the solution is unique
+    solvable : (1,) positive if the solution for the magnitudes is unique
     """
 
     element: np.ndarray

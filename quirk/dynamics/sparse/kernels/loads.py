@@ -35,7 +35,7 @@ from .rows import RELATION
 
 @kernel
 def component(axis: int, vector: tuple[float, float, float]) -> float:
-    """Return component x, y or z of a vector for axis 0, 1 or 2, or its magnitude for axis -1."""
+    """Return component x, y or z of a vector for `axis` 0, 1 or 2, or its magnitude for `axis` -1."""
     x, y, z = vector
     if axis < 0:
         return math.sqrt(x * x + y * y + z * z)

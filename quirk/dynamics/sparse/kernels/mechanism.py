@@ -20,18 +20,18 @@ from .workspace import Workspace
 
 @record
 class Mechanism(NamedTuple):
-    """Tables of a system, and arrays written by compiled code.
+    """Constant tables of a system for compiled code, and the arrays that it writes.
 
     Attributes
     ----------
     constants : constants of the bodies, see `quirk.dynamics.model.layout`
-    nodes : joints in the order of elimination
-    pattern : blocks of the factorization of the constraint rows
+    nodes : groups of constraint rows, in the order of elimination
+    pattern : sparsity pattern of the block factorization of the constraint rows
     forces : force elements
     frictions : friction proportional to constraint loads
-    tree : joints of a forest (a system without loops), for the elimination of its degrees of freedom
-    recursion : joints of a forest, for recursion over them
-    closings : constraints that close the loops of this forest
+    tree : joints of a system without loops, for elimination of their degrees of freedom together with multipliers
+    recursion : joints of a forest, a system without loops or a spanning forest, for recursion without multipliers
+    closings : constraints that close loops of the forest `recursion`
     work : arrays written by compiled code
     """
 

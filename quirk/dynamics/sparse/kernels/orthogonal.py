@@ -5,11 +5,13 @@ constraint row, over the scaled velocities of all bodies. Householder reflection
 node of the elimination (multifrontal QR: Duff and Reid, ACM Trans. Math. Softw. 9 (1983); Davis, ACM Trans. Math.
 Softw. 38 (2011)). A diagonal entry of R is the distance of a row from the span of the rows eliminated before it, and
 not the square of this distance. Dependent rows are therefore distinguished from badly scaled rows down to round-off.
-The front of a node is the dense matrix in which its columns are eliminated.
+The front of a node is the dense matrix in which its columns are eliminated; rows that remain are passed to the front of
+its parent in the elimination tree.
 
-A node is a group of up to six rows of a joint, or a hub, a body with many joints. Hubs are separate unknowns. The
-matrix is L diag(+1, -1) L^T with L = (R | X)^T, +1 for joints and -1 for hubs. R couples nodes of one kind and is
-computed by reflections; X couples nodes of different kinds and is computed by substitution.
+A node is a group of up to six rows of a joint, or a hub, a body with many joints. The accelerations of hubs are
+separate unknowns. The matrix over multipliers and these accelerations is L diag(+1, -1) L^T with L = (R | X)^T, +1 for
+joints and -1 for hubs. R couples nodes of one kind and is computed by reflections; X couples nodes of different kinds
+and is computed by substitution.
 """
 
 from __future__ import annotations
@@ -27,26 +29,27 @@ from quirk.jit.simd import at, load, put, splat, store, total
 
 @record
 class Fronts(NamedTuple):
-    """Tables of the fronts, the dense matrices in which K nodes with L blocks are eliminated.
+    """Tables of the fronts, the dense matrices in which nodes are eliminated, for K nodes with L blocks.
 
-    A node is a joint, or a hub: a body with many joints.
+    A node is a joint, or a hub: a body with many joints. G is the array of all constraint rows.
 
     Attributes
     ----------
-    rows, sign, first, column, start : numbers of rows, signs, and positions of all blocks, as in `Pattern`
+    rows, sign, first, column, start : numbers of rows and signs of the nodes, and positions of all blocks, as in
+        `Pattern`
     order : (K,) nodes in postorder of the elimination tree
-    place : (L,) position of each block in the front of the parent
-    child, child_first : (C,) and (K + 1,) children of each node, and the index of its first child
-    bound : (2 K,) maximum number of rows for joints, and for hubs, in each front
-    body_first : (K + 1,) index of the first body assembled at each node
+    place : (L,) position of each block in the front of the node's parent in this tree
+    child, child_first : children of all nodes, concatenated, and (K + 1,) the index of the first child of each node
+    bound : (2 K,) maximum numbers of rows that belong to joints, and to hubs, in each front
+    body_first : (K + 1,) index of the first body whose joints enter the front of each node
     side_first : index of the first joint of each body
-    side_place : block of the front for each joint
-    side_force, side_moment : elements of G with the force and moment of each joint
-    term_first : (L + 1,) index of the first product of each block
-    left, right, left_force, right_force : products that form the couplings of joints with hubs, see `Pattern`
-    pair_first : (K + 1,) index of the first pair of each node
-    first_factor, second_factor, target, pair_rows : the product of blocks `first_factor` and `second_factor` of a pair
-        is subtracted from block `target` with `pair_rows` rows
+    side_place : for each joint of each body, the block of the front that belongs to it
+    side_force, side_moment : for each joint of each body, the indices in G of its forces and moments
+    term_first : (L + 1,) index of the first product of rows of each block
+    left, right, left_force, right_force : products of rows that couple joints with hubs, see `Pattern`
+    pair_first : (K + 1,) index of the first pair of blocks of each node
+    first_factor, second_factor, target, pair_rows : the product of the blocks `first_factor` and `second_factor` of a
+        pair is subtracted from block `target`, which has `pair_rows` rows
     """
 
     rows: np.ndarray
@@ -78,16 +81,17 @@ class Fronts(NamedTuple):
 
 @record
 class Triangle(NamedTuple):
-    """Result of the orthogonal factorization, with the scratch arrays of `triangularise`.
+    """Factors of the orthogonal factorization of K nodes, with scratch arrays for its computation.
 
-    The factor R couples nodes of the same kind (joint or hub), X nodes of different kinds.
+    The factor R couples nodes of the same kind (joint or hub), X nodes of different kinds. A hub is a body with many
+    joints. The front of a node is the dense matrix in which it is eliminated.
 
     Attributes
     ----------
     factor : R and X by blocks, eight elements for each row of the earlier node; dropped rows are zero
     distance : (8 K,) distance of each row from the span of the rows before it, relative to the norm of the row
     front, stack, reflector : scratch arrays
-    remaining : (2 K,) numbers of rows for joints, and for hubs, that remain in the front of each node for its parent
+    remaining : (2 K,) numbers of rows of joints, and of hubs, that remain in the front of each node for its parent
     stack_position : (K,) position of the remaining rows on the stack, as a float
     """
 
@@ -111,11 +115,17 @@ def triangularise(
     floor: np.ndarray,
     tolerance: float,
 ) -> int:
-    """Factorize the rows G: compute `factor` and `distance` of `triangle`, and return the number of rows kept.
+    """Compute the orthogonal factorization of the rows G, in `triangle`; return the number of independent rows.
 
-    A row is dropped if its distance from the span of the rows before it is at most `tolerance` times its norm, or if
-    the square of this distance is at most `floor` (8 K,), for K nodes. `scale` contains the factor of each force in G,
-    `weight` the factors of couplings, and `lengths` (8 K,) the squared norms of the rows.
+    A row is dropped as dependent if its distance from the span of the rows before it is at most `tolerance` times its
+    norm, or if the square of this distance is at most `floor` (8 K,), for K nodes.
+
+    Parameters
+    ----------
+    G : array of all constraint rows
+    scale : factor of the forces of each joint at each body: a sign over the square root of the body's mass
+    weight : factors of the forces in products of rows that couple joints with hubs, bodies with many joints
+    lengths : (8 K,) squared norms of the rows
     """
     couple(fronts, G, weight, triangle.factor)
     kept, top = 0, 0
@@ -130,9 +140,10 @@ def triangularise(
 
 @kernel
 def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray) -> None:
-    """Set the blocks of `factor` that couple joints with hubs, bodies with many joints, to the elements of the matrix.
+    """Initialize the blocks of `factor` that couple joints with hubs by products of rows in G.
 
-    `weight` contains the factors of forces; G is the array of all rows.
+    A hub is a body with many joints, whose acceleration is an unknown. `weight` contains the factors of the forces in
+    these products; G is the array of all constraint rows.
     """
     for n in range(fronts.rows.shape[0]):
         for block in range(fronts.first[n] + 1, fronts.first[n + 1]):
@@ -150,11 +161,12 @@ def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray
 
 @kernel
 def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.ndarray, top: int) -> int:
-    """Assemble the front of node n from the remaining rows of its children and the rows of its bodies.
+    """Assemble the front of node n from the rows that its children passed on and the rows of its bodies.
 
-    `scale` contains the factor of each force in the array G of all rows. A front is the dense matrix in which a node is
-    eliminated. `top` is the top of the stack of remaining rows, and the new top is returned. Rows for joints come
-    first, then rows for hubs; their numbers are stored in `remaining`.
+    A front is the dense matrix in which a node, a joint or a hub (a body with many joints), is eliminated. Rows of
+    joints come first, then rows of hubs; their numbers are stored in `triangle.remaining`. `scale` contains the factors
+    of forces in the array G of all constraint rows. `top` is the top of the stack of remaining rows; the new top is
+    returned.
     """
     front, stride, rows = triangle.front, front_stride(fronts, n), triangle.remaining
     for o in range(0, (fronts.bound[2 * n] + fronts.bound[2 * n + 1]) * stride, 8):
@@ -188,13 +200,13 @@ def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.
 
 @kernel
 def front_stride(fronts: Fronts, n: int) -> int:
-    """Return the number of elements per row of the front (dense matrix) in which node n is eliminated."""
+    """Return the number of elements per row of the front of node n, the dense matrix in which it is eliminated."""
     return 8 * (fronts.first[n + 1] - fronts.first[n])
 
 
 @kernel
 def front_base(fronts: Fronts, n: int, kind: int) -> int:
-    """Return the index at which the rows for joints (kind 0) or for hubs (kind 1) begin in the front of node n.
+    """Return the index at which the rows of joints (`kind` 0) or of hubs (`kind` 1) begin in the front of node n.
 
     A front is the dense matrix in which a node is eliminated; a hub is a body with many joints.
     """
@@ -205,11 +217,12 @@ def front_base(fronts: Fronts, n: int, kind: int) -> int:
 def eliminate(
     fronts: Fronts, triangle: Triangle, n: int, lengths: np.ndarray, floor: np.ndarray, tolerance: float
 ) -> int:
-    """Apply reflections to the front of node n so that its columns become triangular; return the number of rows kept.
+    """Make the columns of node n triangular in its front by reflections; return the number of independent rows.
 
-    The remaining rows of the front are moved to the top; rows of hubs are always kept. `lengths` and `floor` are as for
-    `triangularise`. Rows are dropped if their distance from the span of the rows before them is at most `tolerance`
-    times their norm.
+    A front is the dense matrix in which a node is eliminated. Rows of the factor are stored, and the remaining rows of
+    the front are moved to its top. A row is dropped if its distance from the span of the rows before it is at most
+    `tolerance` times its norm, or the square of the distance at most `floor`; rows of hubs (bodies with many joints)
+    are never dropped, and not counted. `lengths` are the squared norms of the rows.
     """
     own = 0 if fronts.sign[n] > 0.0 else 1
     front, factor, m, stride = triangle.front, triangle.factor, fronts.rows[n], front_stride(fronts, n)
@@ -257,11 +270,11 @@ def column_length(front: np.ndarray, o: int, stride: int, count: int) -> float:
 def reflect(
     fronts: Fronts, triangle: Triangle, n: int, o: int, lane: int, begin: int, count: int, length: float
 ) -> None:
-    """Apply a Householder reflection to `count` rows, which eliminates all but the first entry of a column.
+    """Apply a Householder reflection to `count` rows of a front, which makes all but the first entry of a column zero.
 
-    The rows begin at element o of the front of node n. The column has index `lane` in block `begin`, and norm `length`.
-    The reflection is applied to this block and the later blocks of the same kind (joint or hub); in all other blocks
-    these rows are zero.
+    A front is the dense matrix in which node n is eliminated. The rows begin at index o of the front. The column is
+    that with index `lane` in block `begin`, and `length` is its norm. The reflection is applied to this block and the
+    later blocks of the same kind (joint or hub); in all other blocks these rows are zero.
     """
     front, v, stride, first = triangle.front, triangle.reflector, front_stride(fronts, n), fronts.first[n]
     for row in range(count):
@@ -288,9 +301,10 @@ def reflect(
 
 @kernel
 def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
-    """Compute the blocks X that couple node n with nodes of the other kind (joint or hub).
+    """Compute the blocks of the factor that couple node n with nodes of the other kind (joint or hub).
 
-    Products of these blocks are subtracted from the blocks of later nodes.
+    A hub is a body with many joints. Products of these blocks with other blocks of node n are subtracted from blocks of
+    later nodes.
     """
     factor, sign, m, d = triangle.factor, fronts.sign[n], fronts.rows[n], fronts.start[fronts.first[n]]
     other = 1 if sign > 0.0 else 0
@@ -323,8 +337,8 @@ def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
 def push_remaining_rows(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
     """Push the rows that remain in the front of node n onto the stack for its parent; return the new top of the stack.
 
-    A front is the dense matrix in which a node is eliminated. If it has more rows than columns, the rows are first made
-    triangular. `top` is the present top of the stack.
+    A front is the dense matrix in which a node is eliminated. If it has more rows than columns left, the rows are first
+    made triangular. `top` is the present top of the stack.
     """
     front, stack, stride, first = triangle.front, triangle.stack, front_stride(fronts, n), fronts.first[n]
     triangle.stack_position[n] = top
@@ -355,9 +369,10 @@ def push_remaining_rows(fronts: Fronts, triangle: Triangle, n: int, top: int) ->
 
 @component(effort=1)
 def substitute(fronts: Fronts, triangle: Triangle, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Solve S x = rhs with the factors in `triangle`; `rhs` is overwritten, and entries of dropped rows are zero.
+    """Solve S x = rhs with the orthogonal factors in `triangle`; rhs is overwritten.
 
-    S = A M^-1 A^T, with the constraint rows A and the mass matrix M. x and rhs have eight elements for each node.
+    S = A M^-1 A^T, with the constraint rows A and the mass matrix M. x and rhs have eight elements for each node
+    (joint); x is zero in dropped rows.
     """
     forward_orthogonal(fronts, triangle.factor, rhs, x)
     backward_orthogonal(fronts, triangle.factor, x)
@@ -365,10 +380,10 @@ def substitute(fronts: Fronts, triangle: Triangle, rhs: np.ndarray, x: np.ndarra
 
 @kernel
 def forward_orthogonal(fronts: Fronts, factor: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Solve L diag(1, -1) x = rhs by forward substitution; `rhs` is overwritten.
+    """Solve L diag(1, -1) x = rhs by forward substitution; rhs is overwritten.
 
-    L is the triangular factor, stored in `factor`, with signs 1 for joints and -1 for hubs. x and rhs have eight
-    elements for each node.
+    L is the transpose of the triangular factor in `factor`; the signs are 1 for joints and -1 for hubs, which are
+    bodies with many joints. x and rhs have eight elements for each node.
     """
     for n in range(fronts.rows.shape[0]):
         m, d = fronts.rows[n], fronts.start[fronts.first[n]]
@@ -389,9 +404,9 @@ def forward_orthogonal(fronts: Fronts, factor: np.ndarray, rhs: np.ndarray, x: n
 
 @kernel
 def backward_orthogonal(fronts: Fronts, factor: np.ndarray, x: np.ndarray) -> None:
-    """Substitute backward: replace the result of `forward_orthogonal` in x by the solution, zero in dropped rows.
+    """Substitute backward: replace the result of `forward_orthogonal` in x by the solution of the factorized equations.
 
-    `factor` is the triangular factor, see `Triangle`.
+    `factor` contains the triangular factor, see `Triangle`. x is zero in dropped rows.
     """
     count = fronts.rows.shape[0]
     for k in range(count):

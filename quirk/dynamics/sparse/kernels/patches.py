@@ -1,16 +1,18 @@
 """Largest margin of dependent contacts or joints to their friction limits, over all distributions of the load.
 
-A redistribution y changes the loads of the contacts by Z y. Without sliding it has no effect on the motion. The
-friction of sliding contacts is proportional to their normal loads N. The magnitudes f of sliding friction therefore
-change by df, the multipliers of the constraints by Lambda df, and the loads by Z y + P Lambda df:
+Dependent contacts or joints share a load whose distribution is not determined by the motion. A redistribution changes
+their loads by Z y, for any y; the columns of Z are independent redistributions. Without sliding it has no effect on the
+motion. The friction of sliding contacts is proportional to their normal loads N. The magnitudes f of sliding friction
+therefore change by df, the multipliers of the constraints by Lambda df, and the loads by Z y + P Lambda df:
 
     (I - mu dN/df) df = mu (Z y)_N
 
-with the coefficients of friction mu, the multipliers Lambda due to unit friction forces, and the weights P of the loads
-with respect to the multipliers. Lambda and dN/df are those of the present directions of slip.
+with the coefficients of friction mu, the normal components (Z y)_N, the multipliers Lambda due to unit friction forces,
+and the derivatives P of the loads with respect to the multipliers. Lambda and dN/df are those of the present directions
+of slip.
 
-Limits of friction in joints in proportion to their load follow from the bearing forces of these joints, which a
-redistribution changes, too: `quirk.dynamics.sparse.kernels.load_limits`.
+If the friction limit of a joint is proportional to its load, it depends on the bearing forces of the joint, which a
+redistribution also changes: `quirk.dynamics.sparse.kernels.load_limits`.
 """
 
 from __future__ import annotations
@@ -44,10 +46,11 @@ from .room import LOADS
 
 @kernel
 def patch(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
-    """Return the largest margin (N) to the friction limits with which dependent contacts or joints can carry a load.
+    """Return the largest margin (N) to the friction limits at which dependent contacts or joints can carry a load.
 
-    The margin is positive if there is a distribution of the load with all friction within its limits. Reading r selects
-    the contacts or joints; see `quirk.dynamics.sparse.kernels.room`. y is the last evaluated state.
+    The distribution of the load is not determined by the motion. The margin is positive if there is a distribution with
+    all friction within its limits; it is defined in `quirk.dynamics.sparse.kernels.room`. Reading r selects the
+    contacts or joints, and y is the last evaluated state.
     """
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
@@ -80,11 +83,11 @@ def patch(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> fl
 
 @kernel
 def bear(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray, into: int, shares: int) -> None:
-    """Add the bearing forces due to the present load of a joint to the shared loads.
+    """Add the bearing forces due to the present load of a joint to the loads of dependent joints in `readings.shared`.
 
-    Readings r and r + 1 are force and torque of the joint, and y is the last evaluated state. The bearing forces, in
-    axes of body i, are the load times the matrix (6, 6) at element `shares` of `readings.patches`; they are added to
-    `readings.shared` from element `into` on.
+    Readings r and r + 1 are force and torque of the joint, and y is the last evaluated state. The six components of the
+    bearing forces, in axes of body i, are the load times the matrix (6, 6) at index `shares` of `readings.patches`.
+    They are added to `readings.shared` from index `into` on.
     """
     kin, body = mechanism.work.kin, readings.entries[READING * r + KIN_I]
     force = back(kin, body, constraint_load(mechanism, readings, r, y))
@@ -100,7 +103,8 @@ def bear(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray, into: 
 def couple(mechanism: Mechanism, readings: Readings, r: int, weights: int) -> None:
     """Add the effect of sliding friction on the loads to each redistribution in `readings.basis`.
 
-    Reading r selects the contacts; `weights` is the index of the first weight of their loads in `readings.patches`.
+    A redistribution changes the normal loads of sliding contacts, and thus their friction. Reading r selects the
+    contacts; `weights` is the index in `readings.patches` of the first weight of multipliers in their loads.
     """
     rubbing, o, rows = mechanism.frictions, READING * r, mechanism.work.x.shape[0]
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]

@@ -1,9 +1,9 @@
 """Projection of a state onto the constraints, and of an error onto their tangent space.
 
-The projection is the nearest state in the mass metric. Poses are corrected by steps delta = -W (A W)^+ Phi, with the
+The projected state is the nearest one in the mass metric. Poses are corrected by steps delta = -W (A W)^+ Phi, with the
 constraint residuals Phi, the constraint rows A and the mass matrix (W W^T)^-1; velocities are corrected by the same
-formula with Phi_dot. Rows and factorization of a nearby state are used (chord steps); they are renewed if convergence
-is too slow.
+formula with the rates of Phi. The rows and factorization of a nearby state are used (chord method), and computed again
+if convergence is too slow.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ MOST_STEPS = 16
 def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: Any, distant: bool) -> bool:
     """Project the state y at time t (s) onto the constraints, in place; return False if the state is too far from them.
 
-    The factorization in mechanism.work is that of a nearby state; it is renewed if convergence is too slow. If
-    `distant`, it is that of a more distant state, such as the start of a long step. It is then renewed unless one
-    iteration with it suffices, and convergence with the new factorization is estimated instead of tested by another
-    iteration. The numbers of iterations and factorizations are added to counts.corrections and counts.factorisations;
-    `length` is the characteristic length of the system (m).
+    The last factorization of the rows is used, normally that of a nearby state; it is renewed if convergence is too
+    slow. `distant` means that it belongs to a distant state, such as the start of a long step. It is then used only if
+    a single iteration suffices; after its renewal, convergence is estimated from the displacement since then instead of
+    being tested by another iteration. The numbers of iterations and factorizations are added to counts.corrections and
+    counts.factorisations; `length` is the characteristic length of the system (m).
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * largest_distance(constants, y) / length
@@ -123,11 +123,11 @@ def renew(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @component(effort=3)
 def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: int, constrained: bool) -> None:
-    """Convert the variation `change` of the state y to scaled velocities of the bodies, in work.motion.
+    """Convert a variation `change` of the state y to translations and scaled rotations of the bodies, in work.motion.
 
-    Scaled velocities, which are multiplied by constraint rows, are translations in the inertial frame and W^-1 times
-    rotations in body axes. `level` selects the variation of poses or of velocities. If `constrained`, the variation is
-    first projected onto the tangent space of the constraints.
+    This is the form that is multiplied by constraint rows: translations in the inertial frame, and W^-1 times rotations
+    in body axes, with the metric W of a body: W W^T = J^-1. `level` selects the variation of poses or of velocities. If
+    `constrained`, the result is projected onto the tangent space of the constraints.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     motion_of(constants, y, change, level, work.motion)

@@ -49,7 +49,7 @@ from .patches import patch
 
 @kernel
 def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
-    """Return reading r minus its threshold, in the unit of the reading.
+    """Return the value of reading r minus its threshold, in the unit of the reading.
 
     A reading is a watched scalar, such as a component of a joint load, in N or N m, or an energy, in J. y must be the
     last evaluated state.
@@ -84,7 +84,8 @@ def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> 
 def shared(mechanism: Mechanism, readings: Readings, r: int, force: int) -> float:
     """Return a force (N) or torque (N m) that is a linear combination of multipliers.
 
-    `force` is the index of the force in reading r: 0 for the normal load, others for components of friction.
+    Reading r contains several such combinations; `force` selects one: 0 for the normal load, others for components of
+    friction.
     """
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
@@ -129,9 +130,9 @@ def exerted_load(mechanism: Mechanism, readings: Readings, r: int) -> tuple[floa
 
 @kernel
 def kinetic(constants: np.ndarray, y: np.ndarray) -> float:
-    """Return the kinetic energy of all bodies, J.
+    """Return the kinetic energy of all bodies in state y, J.
 
-    `constants` are those of the bodies, and y is the state.
+    `constants` are the constants of the bodies.
     """
     found = 0.0
     for block in range(constants.shape[0] // CON):
@@ -143,9 +144,9 @@ def kinetic(constants: np.ndarray, y: np.ndarray) -> float:
 
 @kernel
 def potential(mechanism: Mechanism, readings: Readings, y: np.ndarray) -> float:
-    """Return the potential energy of gravity and of all force elements, J.
+    """Return the potential energy of gravity in state y and of all force elements, J.
 
-    y is the state.
+    The energies of force elements are those of the last evaluation.
     """
     constants, found = mechanism.constants, 0.0
     for block in range(constants.shape[0] // CON):

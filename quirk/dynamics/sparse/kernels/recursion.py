@@ -1,15 +1,16 @@
 """Tables of a forest of joints, whose accelerations are computed by recursion over the joints.
 
 In a forest no joint closes a loop. Each body has one joint to its parent, which is nearer to the root; bodies without a
-parent are free. The joint frame of a body has its origin at the point of this joint on the body. For hinges, sliders
-and cylindrical joints its z axis is the axis of the joint, for universal joints the axis that is fixed in the body. The
-frame of a ball joint has the axes of the body, those of welds and sliders have all axes of the joint; that of a free
-body has its axes and its center of mass as origin. All vectors and inertias are in these frames, so that the freedoms
-are motions along and about a coordinate axis and their elimination involves no differences of large numbers. Only the
-second axis of a universal joint, which is fixed in the parent, turns in the xy plane of the joint frame.
+parent are free. The joint frame of a body has its origin at the point of this joint on the body; that of a free body
+has the axes of the body, and its center of mass as origin. The z axis of the joint frame is the axis of a hinge, slider
+or cylindrical joint, and of a universal joint the axis that is fixed in the body. The joint frame of a ball joint has
+the axes of the body, and that of a weld or slider all axes of the joint. All vectors and inertias are in these frames,
+so that the degrees of freedom are motions along and about a coordinate axis, and their elimination involves no
+differences of large numbers. Only the second axis of a universal joint, which is fixed in the parent, rotates in the xy
+plane of the joint frame.
 
-Slots of bodies (`quirk.dynamics.model.layout`) follow the recursion from the tips to the roots. Arrays over joints
-store the numbers of one joint consecutively, in vectors of four; arrays over bodies are in blocks of eight.
+Slots of bodies (`quirk.dynamics.model.layout`) are in the order of the recursion from the tips to the roots. Arrays
+over joints store the numbers of one joint consecutively, in vectors of four; arrays over bodies are in blocks of eight.
 """
 
 from __future__ import annotations
@@ -79,24 +80,26 @@ POSTURE = 7
 
 @record
 class Recursion(NamedTuple):
-    """Tables of a forest of n bodies, a system without loops; empty if the system is not computed by recursion.
+    """Tables of a forest of n bodies for recursion over its joints; empty if recursion is not used.
 
-    Names in capitals are constants of this module. "Output" marks arrays written by compiled code.
+    In a forest no joint closes a loop. Names in capitals are constants of this module. "Output" marks arrays written by
+    compiled code. The joint frame of a body is that of the joint to its parent, see the module docstring.
 
     Attributes
     ----------
     entries : (JOINT_ENTRIES n,) integers of each joint: its kind, and indices of its data in the other arrays
-    parents : for each slot of a body, the first element of its parent in `posture` and in states
+    parents : for each body, the index of the first element of its parent in `posture` and in states
     body_constants : (BODY_NUMBERS n,) constants of the body of each joint
-    bodies : constants of all bodies, in blocks of eight
+    bodies : constants of all bodies, in blocks of eight bodies
     gravity : (3,) gravitational acceleration, m/s^2, inertial frame
-    posture : output, in blocks of eight: orientation of the joint frame of each body, as a quaternion, and angular
-        velocity of the body in this frame, rad/s
+    posture : output, in blocks of eight bodies: orientation of the joint frame of each body, as a quaternion, and
+        angular velocity of the body in this frame, rad/s
     joints : (JOINT_NUMBERS (n + 1),) output: relative rotation, relative acceleration due to velocities, load,
-        accelerations and eliminated degrees of freedom of each joint, and of the ground
-    articulated : output: articulated inertias, summed over the children of a body; the first is zero
+        accelerations and eliminated degrees of freedom of each joint, and the acceleration of the ground
+    articulated : output: sums of articulated inertias over the children of a body; the first is zero
     blocks : output: factorized inertias of free bodies, and further data of joints with several degrees of freedom
-    moved : output, in blocks of eight: displacements that satisfy the constraints, see `recursion_corrections`
+    moved : output, in blocks of eight bodies: displacements of the bodies for locked joints, see
+        `recursion_corrections`
     travels : whether any joint slides or has a second axis, so that its geometry depends on the state
     """
 

@@ -1,9 +1,9 @@
 """Passes of the recursion over all bodies, eight at a time: relative motion of neighbors, loads, and rates of states.
 
-The arrays are described in the module `recursion`; y is the state of all bodies, r the position of the center of mass
-relative to the joint point. Arrays over bodies are divided into blocks of eight bodies. Index arguments are the first
-elements of a block: s in states, p in `posture`, c in `bodies`, k in `kin`, j in `joints`, and i in `parents`.
-`posture` contains the orientation of each joint frame, as a quaternion, and its angular velocity.
+The arrays are described in the module `recursion`; y is the state of all bodies. The joint frame of a body is that of
+the joint to its parent; `posture` contains the orientation of each joint frame, as a quaternion, and its angular
+velocity. Arrays over bodies are divided into blocks of eight bodies. Arguments are indices of the first element of a
+block: s in states, p in `posture`, c in `bodies`, k in `kin`, j in `joints`, and i in `parents`.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ JOINTS = 8 * JOINT_NUMBERS
 
 @traced
 def posture_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> None:
-    """Compute the orientation of the joint frame (quaternion) and its angular velocity, for eight bodies.
+    """Compute the orientations of the joint frames of eight bodies, as quaternions, and their angular velocities.
 
-    The joint frame of a body is that of the joint to its parent. Results are written to `posture`, beginning at element
-    p. The data of the bodies begin at element s of the states y and c of `bodies`.
+    The joint frame of a body is that of the joint to its parent. The results are written to `posture`, at element p.
+    The data of the bodies begin at element s of the states y and c of `bodies`.
     """
     q = product(load_four(y, s + 8 * ORIENTATION), load_four(bodies, c + 8 * ALIGNED))
     for k in range(4):
@@ -76,9 +76,9 @@ def posture_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Non
 
 @kernel
 def postures(recursion: Recursion, y: np.ndarray) -> None:
-    """Compute the orientation of the joint frame and its angular velocity, for each body at state y.
+    """Compute the orientation of each joint frame, as a quaternion, and its angular velocity, at state y.
 
-    The joint frame of a body is that of the joint to its parent. Results are written to `recursion.posture`.
+    The joint frame of a body is that of the joint to its parent. The results are written to `recursion.posture`.
     """
     for block in range(recursion.posture.shape[0] // POSTURES):
         posture_of(recursion.bodies, y, recursion.posture, block * STATE, block * POSTURES, block * BODIES)
@@ -88,9 +88,9 @@ def postures(recursion: Recursion, y: np.ndarray) -> None:
 def turn_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Any:
     """Return the squares of the angles (rad^2) by which eight bodies have rotated since `posture` was computed.
 
-    The present orientations are those in the state y, and the formula is valid for small rotations. The data of the
-    eight bodies begin at element s of y, p of `posture` and c of `bodies`. `posture` holds the earlier orientation of
-    each joint frame.
+    `posture` contains the earlier orientations, as those of joint frames; the present ones are in the state y. The
+    formula is valid for small rotations. The data of the eight bodies begin at element s of y, p of `posture` and c of
+    `bodies`.
     """
     q, before = load_four(y, s + 8 * ORIENTATION), load_four(posture, p + 8 * QUATERNION)
     now = product(q, load_four(bodies, c + 8 * ALIGNED))
@@ -100,7 +100,7 @@ def turn_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Any:
 
 @kernel
 def turned_since(recursion: Recursion, y: np.ndarray) -> float:
-    """Return the largest angle (rad) of a body's rotation from its orientation in `recursion.posture` to the state y.
+    """Return the largest angle (rad) of a body's rotation from its orientation in `recursion.posture` to that in y.
 
     The formula is valid for small rotations.
     """
@@ -112,9 +112,9 @@ def turned_since(recursion: Recursion, y: np.ndarray) -> float:
 
 
 def relative(posture: Any, p: Any, parents: Any) -> Any:
-    """Return the rows of the rotation matrices from the joint frames of eight bodies to the frames of their parents.
+    """Return the rotation matrices, by rows, from the joint frames of eight bodies to those of their parents.
 
-    `posture` holds the orientations of the joint frames. Those of the eight bodies begin at element p, and those of
+    `posture` contains the orientations of all joint frames. Those of the eight bodies begin at element p, and those of
     their parents at the eight elements `parents`.
     """
     w, x, z, v = gathered_components(posture, parents, QUATERNION, 4)
@@ -122,12 +122,12 @@ def relative(posture: Any, p: Any, parents: Any) -> Any:
 
 
 def bias_of(bodies: Any, posture: Any, parents: Any, i: Any, p: Any, c: Any) -> Any:
-    """Return relative rotations, bias accelerations and bias loads of eight joints and their bodies.
+    """Return relative rotations of eight joints, and the accelerations and loads due to the current velocities.
 
-    The results are the rows of the rotation matrices to the frames of the parents; the relative accelerations of the
-    joint points (m/s^2) and relative angular accelerations (rad/s^2) due to the current velocities; and the forces (N)
-    and moments (N m) that the bodies need in the absence of other accelerations. The data of the eight bodies begin at
-    element i of `parents`, p of `posture` (orientations and angular velocities of joint frames) and c of `bodies`.
+    The results are the rotation matrices, by rows, to the frames of the parents; the relative accelerations of the
+    joint points (m/s^2) and relative angular accelerations (rad/s^2) due to velocities; and the forces (N) and moments
+    (N m) that the bodies need without other accelerations. The data of the eight bodies begin at element i of
+    `parents`, p of `posture` (orientations and angular velocities of joint frames) and c of `bodies`.
     """
     indices = indices_of(parents, i)
     E = relative(posture, p, indices)
@@ -142,8 +142,8 @@ def bias_of(bodies: Any, posture: Any, parents: Any, i: Any, p: Any, c: Any) -> 
 def applied_of(bodies: Any, kin: Any, k: Any, c: Any) -> Any:
     """Return the applied forces (N) and moments (N m) on eight bodies, in joint frames and about the joint points.
 
-    They are read from the kinematics `kin`, beginning at element k. The constants of the bodies begin at element c of
-    `bodies`.
+    The applied loads are read from the kinematics `kin`, from element k on. The constants of the bodies begin at
+    element c of `bodies`.
     """
     force = columns_times(bodies, c + 8 * ALIGNMENT, columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * FORCE_N)))
     moment = columns_times(bodies, c + 8 * ALIGNMENT, columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * TORQUE)))
@@ -151,10 +151,11 @@ def applied_of(bodies: Any, kin: Any, k: Any, c: Any) -> Any:
 
 
 def store_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any, moment: Any) -> None:
-    """Store the results of `bias_of` for eight joints, beginning at element j of `joints`.
+    """Store relative rotations, accelerations due to velocities, and loads of eight joints in `joints`.
 
-    E are the rows of the relative rotations, `shift` and `turn` the relative accelerations due to velocities, `force`
-    and `moment` the loads that the bodies need in the absence of other accelerations.
+    E are the rotation matrices to the frames of the parents, by rows; `shift` and `turn` the relative accelerations,
+    linear and angular, due to velocities; `force` and `moment` the loads that the bodies need without other
+    accelerations. The data of the joints begin at element j.
     """
     zero = zero_of(joints)
     x, y, z = zip(*E, strict=True)
@@ -167,12 +168,11 @@ def store_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any,
 
 @traced
 def store_biases(bodies: Any, posture: Any, parents: Any, joints: Any, i: Any, p: Any, c: Any, j: Any) -> None:
-    """Compute relative rotations, bias accelerations and bias loads of eight bodies, without applied loads.
+    """Compute relative rotations of eight joints, and accelerations and loads due to velocities, without applied loads.
 
-    Bias accelerations are relative accelerations of joints due to the current velocities; bias loads are those required
-    in the absence of other accelerations. The results are stored in `joints`. The data of the eight bodies begin at
-    element i of `parents`, p of `posture` (orientations and angular velocities of joint frames), c of `bodies` and j of
-    `joints`.
+    The accelerations are those of the bodies relative to their parents; the loads are those that the bodies need
+    without other accelerations. The results are stored in `joints`. The data of the eight bodies begin at element i of
+    `parents`, p of `posture` (orientations and angular velocities of joint frames), c of `bodies` and j of `joints`.
     """
     store_joints(joints, j, *bias_of(bodies, posture, parents, i, p, c))
 
@@ -181,11 +181,12 @@ def store_biases(bodies: Any, posture: Any, parents: Any, joints: Any, i: Any, p
 def store_biases_with_loads(
     bodies: Any, posture: Any, parents: Any, joints: Any, kin: Any, i: Any, p: Any, c: Any, j: Any, k: Any
 ) -> None:
-    """Compute relative rotations, bias accelerations and loads of eight bodies, with the applied loads in `kin`.
+    """Compute relative rotations of eight joints, accelerations due to velocities, and loads, with the applied loads.
 
-    Bias accelerations are relative accelerations of joints due to the current velocities. The results are stored in
-    `joints`. The data of the eight bodies begin at element i of `parents`, p of `posture` (orientations and angular
-    velocities of joint frames), c of `bodies`, j of `joints` and k of `kin`.
+    The accelerations are those of the bodies relative to their parents; the loads are those that the bodies need
+    without other accelerations, less the applied loads in `kin`. The results are stored in `joints`. The data of the
+    eight bodies begin at element i of `parents`, p of `posture` (orientations and angular velocities of joint frames),
+    c of `bodies`, j of `joints` and k of `kin`.
     """
     E, shift, turn, force, moment = bias_of(bodies, posture, parents, i, p, c)
     applied, about = applied_of(bodies, kin, k, c)
@@ -194,10 +195,10 @@ def store_biases_with_loads(
 
 @kernel
 def biases(recursion: Recursion, kin: np.ndarray, loaded: bool) -> None:
-    """Compute relative rotations, bias accelerations and loads of all bodies, in `recursion.joints`.
+    """Compute relative rotations, accelerations due to velocities, and loads of all joints, in `recursion.joints`.
 
-    Bias accelerations are the relative accelerations of joints due to the current velocities. The loads include the
-    applied loads in `kin` if `loaded`.
+    The accelerations are those of the bodies relative to their parents. The loads are those that the bodies need
+    without other accelerations, less the applied loads in `kin` if `loaded`.
     """
     bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
     for block in range(posture.shape[0] // POSTURES):
@@ -211,8 +212,8 @@ def biases(recursion: Recursion, kin: np.ndarray, loaded: bool) -> None:
 def acceleration_of(bodies: Any, posture: Any, joints: Any, p: Any, c: Any, j: Any) -> Any:
     """Return the orientations and accelerations of eight bodies, from the accelerations of their joint points.
 
-    They are the rotation matrices of the joint frames, by rows, the accelerations of the centers of mass in the
-    inertial frame, without that of gravity, and the angular accelerations in joint frames. The data of the eight bodies
+    The results are the rotation matrices of the joint frames, by rows; the accelerations of the centers of mass in the
+    inertial frame, without that of gravity; and the angular accelerations in joint frames. The data of the eight bodies
     begin at element p of `posture` (orientations and angular velocities of joint frames), c of `bodies` and j of
     `joints`.
     """
@@ -228,7 +229,8 @@ def keep_accelerations(
 ) -> None:
     """Write the linear and angular accelerations of eight bodies, in the inertial frame, to `kin` at element k.
 
-    `gravity` is the acceleration of gravity; the other arguments are as for `acceleration_of`.
+    `gravity` is the acceleration of gravity. The data of the eight bodies begin at element p of `posture` (orientations
+    and angular velocities of joint frames), c of `bodies` and j of `joints` (accelerations without that of gravity).
     """
     R, linear, turn = acceleration_of(bodies, posture, joints, p, c, j)
     for i in range(3):
@@ -251,9 +253,9 @@ def rate_of(
 ) -> None:
     """Compute y' of eight bodies from the accelerations of their joint points and their angular accelerations.
 
-    The accelerations begin at element j of `joints`, and exclude that of gravity, `gravity`. The data of the eight
-    bodies begin at element s of the states y and of `ydot`, which is written, p of `posture` (orientations and angular
-    velocities of joint frames) and c of `bodies`.
+    The accelerations begin at element j of `joints`; that of gravity, `gravity`, is added. The data of the eight bodies
+    begin at element s of the states y, p of `posture` (orientations and angular velocities of joint frames) and c of
+    `bodies`. y' is written to `ydot` at element s.
     """
     _, linear, turn = acceleration_of(bodies, posture, joints, p, c, j)
     store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))

@@ -1,8 +1,11 @@
-"""Corrections of states by recursion: constraint violations, and the displacements that remove them.
+"""Corrections of states by recursion: loads due to displacements, and displacements that satisfy the constraints.
 
-The arrays are described in the module `recursion`; y is the state of all bodies, and `motion` a variation of y in the
-form of `motion_of`. Index arguments are the first elements of a block of eight bodies: s in states, p in `posture`, c
-in `bodies`, j in `joints`, m in `moved`, f in `motion`, and k in `constants`.
+The arrays are described in the module `recursion`; y is the state of all bodies. A displacement satisfies the
+linearized constraints if it is the sum of a displacement with locked joints, in `moved`, and the response of the forest
+to its inertia loads, in `joints`. The array `motion` contains translations in the inertial frame and rotations in body
+axes, multiplied by W^-1, with the metric W of a body: W W^T = J^-1. Arguments are indices of the first element of a
+block of eight bodies: s in states, p in `posture`, c in `bodies`, j in `joints`, m in `moved`, f in `motion`, and k in
+`constants`.
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ from .recursion_vectors import (
 
 
 def inertia_loads(bodies: Any, c: Any, shift: Any, turn: Any) -> Any:
-    """Return the forces and moments required by eight separate bodies for given accelerations, in joint frames.
+    """Return the forces and moments that give eight separate bodies the given accelerations, in joint frames.
 
     `shift` is the acceleration of the joint point (m/s^2), `turn` the angular acceleration (rad/s^2). The constants of
     the eight bodies begin at element c of `bodies`.
@@ -55,17 +58,17 @@ def inertia_loads(bodies: Any, c: Any, shift: Any, turn: Any) -> Any:
 
 
 def store_loads(joints: Any, j: Any, force: Any, moment: Any) -> None:
-    """Store the forces `force` and moments `moment` of eight joints, which begin at element j of `joints`."""
+    """Store the forces `force` and moments `moment` on the bodies of eight joints, from element j of `joints` on."""
     zero = zero_of(joints)
     store_rows(joints, j + FORCE, JOINT_NUMBERS, [*force, zero, *moment, zero])
 
 
 @traced
 def keep_displacements(bodies: Any, joints: Any, moved: Any, c: Any, j: Any, m: Any) -> None:
-    """Copy the displacements of eight bodies from `joints` to `moved`, and set the loads in `joints`.
+    """Copy the displacements of eight bodies from `joints` to `moved`, and set the loads on these bodies accordingly.
 
-    The load on a body is its inertia times its displacement. The data of the eight bodies begin at element c of
-    `bodies`, j of `joints` and m of `moved`.
+    The load on a body, in `joints`, is its inertia times its displacement. The data of the eight bodies begin at
+    element c of `bodies`, j of `joints` and m of `moved`.
     """
     ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = (ax, ay, az), (bx, by, bz)
@@ -76,9 +79,9 @@ def keep_displacements(bodies: Any, joints: Any, moved: Any, c: Any, j: Any, m: 
 
 @kernel
 def load_by_displacements(recursion: Recursion) -> None:
-    """Copy the displacements of all bodies from `joints` to `moved`, and set the loads in `joints`.
+    """Copy the displacements of all bodies from `joints` to `moved`, and set the loads on the bodies accordingly.
 
-    The load on a body is its inertia times its displacement. Both arrays belong to `recursion`.
+    The load on a body, in `joints`, is its inertia times its displacement. Both arrays belong to `recursion`.
     """
     for block in range(recursion.posture.shape[0] // POSTURES):
         c, j, m = block * BODIES, block * JOINTS, block * WRENCH
@@ -91,9 +94,10 @@ def load_by_motion(
 ) -> None:
     """Set the loads on eight bodies to minus their inertia times their motion.
 
-    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. The data of
-    the eight bodies begin at element p of `posture`, c of `bodies`, k of `constants`, f of `motion` and j of `joints`.
-    `posture` holds the orientation and angular velocity of each joint frame.
+    `motion` contains translations in the inertial frame and rotations in body axes, multiplied by W^-1, with the metric
+    W of a body: W W^T = J^-1. The data of the eight bodies begin at element p of `posture`, c of `bodies`, k of
+    `constants`, f of `motion` and j of `joints`. `posture` holds the orientation and angular velocity of each joint
+    frame.
     """
     turn = rows_times(constants, k + 8 * FACTOR, load3(motion, f + MOMENT))
     turn = times(columns_times(bodies, c + 8 * ALIGNMENT, turn), -1.0)
@@ -106,8 +110,8 @@ def load_by_motion(
 def load_all_by_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
     """Set the load on each body to minus its inertia times its motion.
 
-    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. `constants`
-    are those of the bodies, see `quirk.dynamics.model.layout`.
+    `motion` contains translations in the inertial frame and rotations in body axes, multiplied by W^-1, with the metric
+    W of a body: W W^T = J^-1. `constants` are the constants of the bodies, see `quirk.dynamics.model.layout`.
     """
     for block in range(recursion.posture.shape[0] // POSTURES):
         p, c, j = block * POSTURES, block * BODIES, block * JOINTS
@@ -128,9 +132,8 @@ def load_all_by_motion(recursion: Recursion, constants: np.ndarray, motion: np.n
 def motion_at_center(bodies: Any, posture: Any, p: Any, c: Any, shift: Any, turn: Any) -> Any:
     """Return the translations of eight centers of mass in the inertial frame, and the rotations in body axes.
 
-    `shift` and `turn` are the translations of the joint points and the rotations in joint frames. The data of the eight
-    bodies begin at element p of `posture` and c of `bodies`. `posture` holds the orientation and angular velocity of
-    each joint frame.
+    `shift` and `turn` are the translations of the joint points and the rotations of the bodies, both in joint frames.
+    The data of the eight bodies begin at element p of `posture` (orientations of joint frames) and c of `bodies`.
     """
     shift = plus(shift, cross(turn, load3(bodies, c + 8 * CENTER)))
     shift = forth(matrix_of(load_four(posture, p + 8 * QUATERNION)), shift)
@@ -141,11 +144,11 @@ def motion_at_center(bodies: Any, posture: Any, p: Any, c: Any, shift: Any, turn
 def take_motion(
     bodies: Any, posture: Any, constants: Any, joints: Any, motion: Any, p: Any, c: Any, k: Any, j: Any, f: Any
 ) -> None:
-    """Convert the motion of eight bodies in `joints` to `motion`.
+    """Convert displacements of eight bodies, in joint frames and of the joint points, to `motion`.
 
-    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. The data of
-    the eight bodies begin at element p of `posture`, c of `bodies`, k of `constants`, j of `joints` and f of `motion`.
-    `posture` holds the orientation and angular velocity of each joint frame.
+    `motion` contains translations in the inertial frame and rotations in body axes, multiplied by W^-1, with the metric
+    W of a body: W W^T = J^-1. The displacements are read from `joints`. The data of the eight bodies begin at element p
+    of `posture` (orientations of joint frames), c of `bodies`, k of `constants`, j of `joints` and f of `motion`.
     """
     ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = motion_at_center(bodies, posture, p, c, (ax, ay, az), (bx, by, bz))
@@ -155,10 +158,10 @@ def take_motion(
 
 @kernel
 def write_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
-    """Convert the motion of all bodies in `recursion.joints` to `motion`.
+    """Convert the displacements of all bodies in `recursion.joints`, in joint frames, to `motion`.
 
-    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. `constants`
-    are those of the bodies, see `quirk.dynamics.model.layout`.
+    `motion` contains translations in the inertial frame and rotations in body axes, multiplied by W^-1, with the metric
+    W of a body: W W^T = J^-1. `constants` are the constants of the bodies, see `quirk.dynamics.model.layout`.
     """
     for block in range(recursion.posture.shape[0] // POSTURES):
         p, c, j = block * POSTURES, block * BODIES, block * JOINTS
@@ -195,9 +198,10 @@ def keep_correction(
 ) -> None:  # fmt: skip
     """Convert the sums of the displacements of eight bodies in `moved` and `joints` to `motion`.
 
-    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. The data of
-    the eight bodies begin at element p of `posture`, c of `bodies`, k of `constants`, j of `joints`, m of `moved` and f
-    of `motion`. `posture` holds the orientation and angular velocity of each joint frame.
+    `motion` contains translations in the inertial frame and rotations in body axes, multiplied by W^-1, with the metric
+    W of a body: W W^T = J^-1. The data of the eight bodies begin at element p of `posture`, c of `bodies`, k of
+    `constants`, j of `joints`, m of `moved` and f of `motion`. `posture` holds the orientation and angular velocity of
+    each joint frame.
     """
     shift, turn = correction(bodies, posture, joints, moved, p, c, j, m)
     store3(motion, f, shift)
@@ -208,8 +212,8 @@ def keep_correction(
 def write_displacements(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
     """Convert the displacements of all bodies, in `moved` and `joints` of `recursion`, to `motion`.
 
-    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. `constants`
-    are those of the bodies, see `quirk.dynamics.model.layout`.
+    `motion` contains translations in the inertial frame and rotations in body axes, multiplied by W^-1, with the metric
+    W of a body: W W^T = J^-1. `constants` are the constants of the bodies, see `quirk.dynamics.model.layout`.
     """
     bodies, posture, joints, moved = recursion.bodies, recursion.posture, recursion.joints, recursion.moved
     for block in range(posture.shape[0] // POSTURES):
@@ -221,10 +225,11 @@ def write_displacements(recursion: Recursion, constants: np.ndarray, motion: np.
 def correct_poses(
     bodies: Any, posture: Any, joints: Any, moved: Any, y: Any, s: Any, p: Any, c: Any, j: Any, m: Any
 ) -> Any:
-    """Add the displacements in `moved` and `joints` to the poses of eight bodies in y; return these displacements.
+    """Add the displacements in `moved` and `joints` to the poses of eight bodies in y; return their sums.
 
-    The data of the eight bodies begin at element s of the states y, p of `posture`, c of `bodies`, j of `joints` and m
-    of `moved`. `posture` holds the orientation and angular velocity of each joint frame.
+    The result is the three components of the translation and the three of the rotation. The data of the eight bodies
+    begin at element s of the states y, p of `posture` (orientations of joint frames), c of `bodies`, j of `joints` and
+    m of `moved`.
     """
     shift, turn = correction(bodies, posture, joints, moved, p, c, j, m)
     move(y, s, shift, turn)
@@ -235,10 +240,11 @@ def correct_poses(
 def correct_velocities(
     bodies: Any, posture: Any, joints: Any, moved: Any, y: Any, s: Any, p: Any, c: Any, j: Any, m: Any
 ) -> Any:
-    """Add the changes in `moved` and `joints` to the velocities of eight bodies in y; return these changes.
+    """Add the velocity changes in `moved` and `joints` to the velocities of eight bodies in y; return their sums.
 
-    The data of the eight bodies begin at element s of the states y, p of `posture`, c of `bodies`, j of `joints` and m
-    of `moved`. `posture` holds the orientation and angular velocity of each joint frame.
+    The result is the three components of the linear velocity and the three of the angular velocity. The data of the
+    eight bodies begin at element s of the states y, p of `posture` (orientations of joint frames), c of `bodies`, j of
+    `joints` and m of `moved`.
     """
     shift, turn = correction(bodies, posture, joints, moved, p, c, j, m)
     store3(y, s + 8 * VELOCITY, plus(load3(y, s + 8 * VELOCITY), shift))
@@ -248,9 +254,10 @@ def correct_velocities(
 
 @kernel
 def displace_all(recursion: Recursion, y: np.ndarray, level: int, length: float) -> float:
-    """Add the displacements in `moved` and `joints` to poses or velocities in y, as selected by `level`.
+    """Add the displacements in `moved` and `joints` to the poses of all bodies in y, or to their velocities.
 
-    Returns the largest change: rotations in rad or rad/s, translations divided by `length` (m).
+    `level` selects poses or velocities. Returns the largest change of a body: the root of the sum of squares of its
+    rotation (rad or rad/s) and of its translation divided by `length` (m).
     """
     largest = splat(0.0)
     check = splat(0.0)

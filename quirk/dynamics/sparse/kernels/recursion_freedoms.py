@@ -1,12 +1,13 @@
 """Elimination of the degrees of freedom of joints from articulated inertias, one after the other.
 
-The arrays are described in the module `recursion`. An articulated inertia (`recursion_inertias`) is the tuple of the
-rows of its blocks M, H^T and J, the force and the moment, all in the frame of the joint. A freedom with the unit
-velocity n gives way until no load remains along it: with the momentum U of n and the load p,
+The arrays are described in the module `recursion`. An articulated inertia (`recursion_inertias`) is a tuple: the rows
+of its blocks M, H^T and J, the force and the moment at zero acceleration, all in the frame of the joint. Elimination of
+a degree of freedom with the unit velocity n leaves no load along it: the inertia I and the load p become, with the
+momentum U = I n,
 
     I - U U^T / (n . U),   p - U (n . p) / (n . U),
 
-and its acceleration is -(n . p + U . a) / (n . U) for the acceleration a of the body without this freedom.
+and its acceleration is -(n . p + U . a) / (n . U) for the acceleration a of the body without this degree of freedom.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ from .recursion_vectors import (
 
 
 class Freedom(NamedTuple):
-    """An eliminated freedom of a joint.
+    """An eliminated degree of freedom of a joint, with unit velocity n.
 
     Attributes
     ----------
-    by_shift, by_turn : momentum of its unit velocity, linear and angular
-    compliance : inverse of its inertia
-    alone : its acceleration if the parent does not accelerate
+    by_shift, by_turn : linear and angular momentum U of the articulated body for the velocity n
+    compliance : inverse of the inertia n . U along the degree of freedom
+    alone : acceleration along the degree of freedom if the parent does not accelerate
     """
 
     by_shift: Any
@@ -53,10 +54,10 @@ class Freedom(NamedTuple):
 
 
 def eliminate(array: Any, o: Any, by_shift: Any, by_turn: Any, inertia: Any, load: Any) -> Freedom:
-    """Eliminate a freedom, and store its data beginning at element o of `array`.
+    """Eliminate a degree of freedom from an articulated body, and store its data from element o of `array` on.
 
-    The momentum of its unit velocity is (by_shift, by_turn); `inertia` and `load` are the components along it of this
-    momentum and of the load.
+    `by_shift` and `by_turn` are the linear and angular momentum for unit velocity along it; `inertia` and `load` are
+    the components along it of this momentum and of the load.
     """
     compliance = 1.0 / inertia
     alone = -load * compliance
@@ -68,10 +69,10 @@ def eliminate(array: Any, o: Any, by_shift: Any, by_turn: Any, inertia: Any, loa
 
 
 def reduce_inertia(inertia: Any, freedom: Freedom) -> Any:
-    """Return an articulated inertia after elimination of the degree of freedom `freedom` of its joint.
+    """Return an articulated inertia after elimination of a degree of freedom of its joint.
 
-    The blocks M and the load are complete; rows and columns of H^T and J that vanish are not set to zero. `inertia` is
-    the articulated inertia, the tuple of the rows of M, H^T and J, the force and the moment.
+    `inertia` is a tuple: the rows of the blocks M, H^T and J, the force and the moment; so is the result. Rows and
+    columns of H^T and J that must vanish are not set to zero, and contain round-off.
     """
     M, T, J, force, moment = inertia
     by_shift, by_turn, compliance, alone = freedom
@@ -83,18 +84,21 @@ def reduce_inertia(inertia: Any, freedom: Freedom) -> Any:
 
 
 def eliminate_turn(joints: Any, j: Any, inertia: Any) -> Freedom:
-    """Eliminate the rotation about z.
+    """Eliminate the rotation of a joint about its z axis from the articulated inertia of its body.
 
-    `inertia` is the articulated inertia of the body; the data of the joint begin at element j of `joints`.
+    The data of this degree of freedom are stored in `joints`, where those of the joint begin at element j, and
+    returned. `inertia` is the articulated inertia: the rows of the blocks M, H^T and J, the force and the moment.
     """
     _, T, J, _, moment = inertia
     return eliminate(joints, j + FREEDOM, T[2], J[2], lane_of(J[2], 2), lane_of(moment, 2))
 
 
 def eliminate_slide(array: Any, o: Any, inertia: Any, turns: bool) -> Freedom:
-    """Eliminate the translation along z, and store its data beginning at element o of `array`.
+    """Eliminate the translation of a joint along its z axis from the articulated inertia of its body.
 
-    If `turns`, the rotation about z has been eliminated before. `inertia` is the articulated inertia of the body.
+    The data of this degree of freedom are stored from element o of `array` on, and returned. `inertia` is the
+    articulated inertia: the rows of the blocks M, H^T and J, the force and the moment. If `turns`, the rotation about z
+    has already been eliminated from it.
     """
     M, T, _, force, _ = inertia
     by_turn = transposed(T)[2]
@@ -106,10 +110,10 @@ def eliminate_slide(array: Any, o: Any, inertia: Any, turns: bool) -> Freedom:
 def eliminate_second_axis(joints: Any, blocks: Any, j: Any, k: Any, inertia: Any) -> Any:
     """Eliminate the rotation of a universal joint about the axis fixed in the parent, after that about z.
 
-    Returns the articulated inertia that the joint transmits; the only moment transmitted is about the direction w
-    normal to both axes. The inertia about w is the determinant of J before the elimination over the inertia about the
-    second axis. `inertia` is the articulated inertia without the rotation about z; the data of the joint begin at
-    element j of `joints` and at element k of `blocks`.
+    `inertia` is the articulated inertia after elimination of the rotation about z. Returns the articulated inertia that
+    the joint transmits, with a moment only about the normal w of both axes. The inertia about w is computed as a
+    determinant of J, divided by the inertia about the second axis. The data of the joint begin at element j of `joints`
+    and k of `blocks`.
     """
     _, T, J, _, moment = inertia
     x, y = at(joints, j + SECOND_AXIS), at(joints, j + SECOND_AXIS + 1)
@@ -126,11 +130,12 @@ def eliminate_second_axis(joints: Any, blocks: Any, j: Any, k: Any, inertia: Any
 
 
 def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, moment: Any) -> Any:
-    """Eliminate a ball joint: store and return the rows of H J^-1, and J^-1 times the moment.
+    """Eliminate the rotations of a ball joint from the articulated inertia of its body.
 
-    T and J are the rows of the blocks H^T and J of the articulated inertia of the body, and `moment` is the moment at
-    zero acceleration; the data of the joint begin at element j of `joints` and at element k of `blocks`. The second
-    result is minus the angular acceleration for a joint point without acceleration.
+    Returns, and stores, the rows of H J^-1, and J^-1 times the moment; the latter is minus the angular acceleration if
+    the joint point does not accelerate. `T` and `J` are the rows of the blocks H^T and J of the articulated inertia,
+    and `moment` is the moment at zero acceleration. The data of the joint begin at element j of `joints` and k of
+    `blocks`.
     """
     adjugate = cross4(J[1], J[2]), cross4(J[2], J[0]), cross4(J[0], J[1])
     determinant = lane_of(sum_of_lanes(J[0] * adjugate[0]), 0)
@@ -144,11 +149,10 @@ def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, mom
 
 
 def give_way(array: Any, o: Any, force: Any, moment: Any, load: Any) -> Any:
-    """Return the force and moment that a joint still transmits when it is free to move along one degree of freedom.
+    """Return the force and moment that a joint transmits when it is free to move along one degree of freedom.
 
-    `force` and `moment` are the load without this freedom, and `load` is its component along the freedom. The
-    acceleration along the freedom, for a parent at rest, is stored. The data of the freedom begin at element o of
-    `array`.
+    `force` and `moment` are the load on the body, and `load` is their component along the degree of freedom, whose data
+    begin at element o of `array`. Its acceleration for a parent at rest is stored there.
     """
     alone = -load * at(array, o + COMPLIANCE)
     put(array, o + ALONE, alone)
@@ -156,10 +160,10 @@ def give_way(array: Any, o: Any, force: Any, moment: Any, load: Any) -> Any:
 
 
 def rate_of(array: Any, o: Any, shift: Any, turn: Any) -> Any:
-    """Return the acceleration along a degree of freedom of a joint, in all elements of a vector.
+    """Return the acceleration along a degree of freedom of a joint.
 
-    `shift` and `turn` are the accelerations, linear and angular, that the body would have without the freedom, whose
-    data begin at element o of `array`.
+    `shift` and `turn` are the linear and angular acceleration that the body would have without this degree of freedom,
+    whose data begin at element o of `array`.
     """
     taken = sum_of_lanes(load4(array, o + MOMENTUM_SHIFT) * shift + load4(array, o + MOMENTUM_TURN) * turn)
     return at(array, o + ALONE) - taken * at(array, o + COMPLIANCE)

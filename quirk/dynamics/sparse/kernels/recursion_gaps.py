@@ -1,12 +1,12 @@
-"""Relative positions and velocities at the joints of the recursion: gaps, and travels of joints that slide.
+"""Relative positions and velocities at the joints of the recursion: constraint residuals, and travel of joints.
 
-The arrays are described in the module `recursion`; y is the state of all bodies. The point of a joint that slides moves
-along the axis of the joint, which is fixed in the parent. Its travel s changes the arm d from the joint point of the
-parent, and adds the acceleration omega_p x (omega_p x s) + 2 omega_p x s' to the relative acceleration due to
-velocities, with the angular velocity omega_p of the parent. A universal joint turns at rates a and b about its axes n,
-fixed in the parent, and z, fixed in the body; the rotation of z relative to the parent adds a b n x z to the relative
-angular acceleration due to velocities. Index arguments are the first elements of a block of eight bodies: s in states,
-p in `posture`, c in `bodies`, j in `joints`, and i in `parents`.
+The arrays are described in the module `recursion`; y is the state of all bodies. The joint point of a body on a slider
+or cylindrical joint moves along the axis of the joint, which is fixed in the parent. Its displacement s along the axis
+changes the arm from the joint point of the parent, and adds omega_p x (omega_p x s) + 2 omega_p x s' to the relative
+acceleration due to velocities, with the angular velocity omega_p of the parent. A universal joint rotates at rates a
+and b about its axes n, fixed in the parent, and z, fixed in the body; the rotation of z relative to the parent adds a b
+n x z to the relative angular acceleration due to velocities. Arguments are indices of the first element of a block of
+eight bodies: s in states, p in `posture`, c in `bodies`, j in `joints`, and i in `parents`.
 """
 
 from __future__ import annotations
@@ -53,13 +53,16 @@ from .recursion_vectors import (
 
 
 class Neighbors(NamedTuple):
-    """Rotation matrices, angular velocities and indices of eight bodies and their parents.
+    """Orientations and angular velocities of eight bodies and of their parents.
+
+    The joint frame of a body is that of the joint to its parent.
 
     Attributes
     ----------
-    mine, other : rows of the matrices from the joint frames of the bodies, and of the parents, to the inertial frame
-    omega, of_parent : angular velocities in these joint frames, rad/s
-    at_state : indices of the parents in states
+    mine, other : rotation matrices, by rows, from the joint frames of the bodies, and of the parents, to the inertial
+        frame
+    omega, of_parent : angular velocities of the bodies, and of the parents, in these joint frames, rad/s
+    at_state : indices of the first element of each parent in states
     """
 
     mine: Any
@@ -70,7 +73,7 @@ class Neighbors(NamedTuple):
 
     @classmethod
     def of(cls, posture: Any, parents: Any, i: Any, p: Any) -> Neighbors:
-        """Return the quantities of eight bodies and their parents, from orientations and velocities in `posture`.
+        """Return the orientations and angular velocities of eight bodies and their parents from `posture`.
 
         The data of the bodies begin at element p of `posture`, and the indices of their parents at element i of
         `parents`.
@@ -85,24 +88,25 @@ class Neighbors(NamedTuple):
         )
 
     def in_joint(self, a: Any) -> Any:
-        """Convert vectors a from the frames of the parents to those of the joints."""
+        """Transform vectors a from the joint frames of the parents to those of the bodies."""
         return back(self.mine, forth(self.other, a))
 
     def position_gap(self, bodies: Any, y: Any, s: Any, c: Any) -> Any:
-        """Return the positions (m) of joint points on eight bodies relative to the joint points on their parents.
+        """Return the vectors (m) from joint points on the parents to the joint points on eight bodies.
 
-        The results are in the joint frames of the parents. The positions of the bodies begin at element s of the states
-        y, their constants at element c of `bodies`.
+        They are in the joint frames of the parents. The positions of the bodies begin at element s of the states y,
+        their constants at element c of `bodies`.
         """
         apart = minus(load3(y, s + 8 * POSITION), gathered_components(y, self.at_state, POSITION, 3))
         apart = minus(apart, forth(self.mine, load3(bodies, c + 8 * CENTER)))
         return minus(back(self.other, apart), load3(bodies, c + 8 * POINT_FROM_CENTER))
 
     def velocity_gap(self, bodies: Any, y: Any, s: Any, c: Any) -> Any:
-        """Return the velocities (m/s) of joint points on eight bodies relative to joint points on their parents.
+        """Return the velocities (m/s) of joint points on eight bodies relative to the joint points on their parents.
 
-        Both points are assumed to be close. The results are in the joint frames of the parents. The velocities of the
-        bodies begin at element s of the states y, their constants at element c of `bodies`.
+        They are in the joint frames of the parents, and do not include rotation of the vector between both points,
+        which is short. The velocities of the bodies begin at element s of the states y, their constants at element c of
+        `bodies`.
         """
         apart = minus(load3(y, s + 8 * VELOCITY), gathered_components(y, self.at_state, VELOCITY, 3))
         return minus(
@@ -111,9 +115,9 @@ class Neighbors(NamedTuple):
         )
 
     def second_axis(self, bodies: Any, c: Any) -> Any:
-        """Return the components x and y, in joint frames, of unit vectors along second axes of universal joints.
+        """Return components x and y, in joint frames, of the unit vector along the second axis of universal joints.
 
-        The second axis of a universal joint is fixed in the parent; it is projected onto the xy plane of the joint
+        The second axis is fixed in the parent; the unit vector is along its projection onto the xy plane of the joint
         frame. The components are zero for other joints. The constants of the eight bodies begin at element c of
         `bodies`.
         """
@@ -124,11 +128,11 @@ class Neighbors(NamedTuple):
 
 
 def locking_pose(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) -> Any:
-    """Return the relative displacements of eight joints that remove the constraint residuals of locked joints.
+    """Return the small relative displacements of eight joints that remove the residuals of the joints as if locked.
 
-    They are translations in the frames of the parents and small rotations in joint frames. They remove the residuals of
-    welds and, in part, those of other joints. The data of the eight joints begin at element s of the states y and c of
-    `bodies`.
+    They are translations in the joint frames of the parents and rotations in joint frames. They remove the residuals of
+    welds completely; those of other joints need only some of their components. The data of the eight joints begin at
+    element s of the states y and c of `bodies`.
     """
     gap = neighbors.position_gap(bodies, y, s, c)
     x, y_, z = neighbors.in_joint(load3(bodies, c + 8 * AXIS))
@@ -138,9 +142,11 @@ def locking_pose(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) -> A
 
 
 def locking_velocity(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) -> Any:
-    """Return the relative velocities of eight joints, translational and angular, that remove their violations in y.
+    """Return the relative velocities of eight joints that remove the residual rates of the joints as if locked.
 
-    The data of the eight joints begin at element s of the states y and c of `bodies`.
+    They are linear velocities in the joint frames of the parents and angular velocities in joint frames; components
+    that a hinge, ball joint or free body permits are zero. The data of the eight joints begin at element s of the
+    states y and c of `bodies`.
     """
     gap = neighbors.velocity_gap(bodies, y, s, c)
     x, y_, z = minus(neighbors.in_joint(neighbors.of_parent), neighbors.omega)
@@ -149,9 +155,10 @@ def locking_velocity(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) 
 
 
 def across(bodies: Any, c: Any, a: Any) -> Any:
-    """Return vectors a, in the frames of the parents, less their components along the axes of joints that slide.
+    """Return vectors a less their components along the axes of slider and cylindrical joints.
 
-    The constants of the eight bodies begin at element c of `bodies`.
+    The vectors are in the joint frames of the parents. The constants of the eight bodies begin at element c of
+    `bodies`.
     """
     axis = load3(bodies, c + 8 * AXIS)
     return minus(a, times(axis, dot(axis, a) * load(bodies, c + 8 * SLIDING)))
@@ -163,9 +170,9 @@ def pose_gap(
 ) -> None:
     """Set the prescribed relative displacements of eight joints to minus their constraint residuals at the poses in y.
 
-    No joint slides or has a second axis. The results are stored in `joints`, beginning at element j. The data of the
-    eight joints begin at element i of `parents`, s of y, p of `posture` (orientations of joint frames) and c of
-    `bodies`.
+    This version is for hinges, ball joints, welds and free bodies. The results are stored in `joints`, beginning at
+    element j. The data of the eight joints begin at element i of `parents`, s of y, p of `posture` (orientations of
+    joint frames) and c of `bodies`.
     """
     store_gaps(joints, j, *locking_pose(bodies, y, Neighbors.of(posture, parents, i, p), s, c))
 
@@ -176,9 +183,9 @@ def velocity_gap(
 ) -> None:
     """Set the prescribed relative velocities of eight joints to minus the rates of their residuals in state y.
 
-    The residuals are those of the constraints. No joint slides or has a second axis. The results are stored in
-    `joints`, beginning at element j. The data of the eight joints begin at element i of `parents`, s of y, p of
-    `posture` (orientations and angular velocities of joint frames) and c of `bodies`.
+    This version is for hinges, ball joints, welds and free bodies. The results are stored in `joints`, beginning at
+    element j. The data of the eight joints begin at element i of `parents`, s of y, p of `posture` (orientations and
+    angular velocities of joint frames) and c of `bodies`.
     """
     store_gaps(joints, j, *locking_velocity(bodies, y, Neighbors.of(posture, parents, i, p), s, c))
 
@@ -189,9 +196,10 @@ def pose_gap_of_any(
 ) -> None:
     """Set the prescribed relative displacements of eight joints to minus their constraint residuals at the poses in y.
 
-    The joints may be of any kinds; a universal joint turns about the common normal of its axes until these are
-    perpendicular. The results are stored in `joints`, beginning at element j. The data of the eight joints begin at
-    element i of `parents`, s of y, p of `posture` (orientations of joint frames) and c of `bodies`.
+    The joints may be of any kind. The rotation of a universal joint is about the common normal of its axes, by the
+    angle that makes them perpendicular. The results are stored in `joints`, beginning at element j. The data of the
+    eight joints begin at element i of `parents`, s of y, p of `posture` (orientations of joint frames) and c of
+    `bodies`.
     """
     shift, turn = locking_pose(bodies, y, Neighbors.of(posture, parents, i, p), s, c)
     store_gaps(joints, j, across(bodies, c, shift), times(turn, 1.0 - 2.0 * load(bodies, c + 8 * CROSSED)))
@@ -203,9 +211,9 @@ def velocity_gap_of_any(
 ) -> None:
     """Set the prescribed relative velocities of eight joints to minus the rates of their residuals in state y.
 
-    The residuals are those of the constraints, which the poses in y satisfy; the joints may be of any kinds. The
-    results are stored in `joints`, beginning at element j. The data of the eight joints begin at element i of
-    `parents`, s of y, p of `posture` (orientations and angular velocities of joint frames) and c of `bodies`.
+    The joints may be of any kind; the poses in y must satisfy the constraints. The results are stored in `joints`,
+    beginning at element j. The data of the eight joints begin at element i of `parents`, s of y, p of `posture`
+    (orientations and angular velocities of joint frames) and c of `bodies`.
     """
     neighbors = Neighbors.of(posture, parents, i, p)
     shift, turn = locking_velocity(bodies, y, neighbors, s, c)
@@ -219,9 +227,9 @@ def velocity_gap_of_any(
 
 
 def store_gaps(joints: Any, j: Any, shift: Any, turn: Any) -> None:
-    """Store the prescribed relative displacements of eight joints, beginning at element j of `joints`.
+    """Store the prescribed relative displacements of eight joints, from element j of `joints` on.
 
-    `shift` are the translations, `turn` the rotations.
+    `shift` are the translations, `turn` the rotations. They take the place of accelerations due to velocities.
     """
     zero = zero_of(joints)
     store_rows(joints, j + SHIFT_BIAS, JOINT_NUMBERS, [*shift, zero, *turn, zero])
@@ -231,8 +239,8 @@ def store_gaps(joints: Any, j: Any, shift: Any, turn: Any) -> None:
 def gaps(recursion: Recursion, y: np.ndarray, level: int) -> None:
     """Set the prescribed relative displacements of all joints to minus their constraint residuals at state y.
 
-    If `level` is not POSES, relative velocities are set to minus the rates of the residuals instead. The results are
-    stored in `recursion.joints`.
+    If `level` is not POSES, the prescribed relative velocities are set to minus the rates of the residuals. The results
+    are stored in `recursion.joints`.
     """
     bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
     for block in range(posture.shape[0] // POSTURES):
@@ -249,9 +257,10 @@ def gaps(recursion: Recursion, y: np.ndarray, level: int) -> None:
 
 
 def travel_of(bodies: Any, c: Any, gap: Any) -> Any:
-    """Return the components of `gap` along the axes of joints that slide; zero for other joints.
+    """Return the components of vectors `gap` along the axes of slider and cylindrical joints, zero for other joints.
 
-    The constants of the eight bodies begin at element c of `bodies`.
+    The vectors are in the joint frames of the parents. The constants of the eight bodies begin at element c of
+    `bodies`.
     """
     return dot(load3(bodies, c + 8 * AXIS), gap) * load(bodies, c + 8 * SLIDING)
 
@@ -260,11 +269,13 @@ def travel_of(bodies: Any, c: Any, gap: Any) -> Any:
 def store_travel(
     bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
 ) -> None:
-    """Store the lever arms and second axes of eight joints at state y, and add their shares of the bias accelerations.
+    """Store the arms and second axes of eight joints at state y, and complete their accelerations due to velocities.
 
-    Lever arms of joints that slide and second axes of universal joints, which are fixed in the parents, depend on the
-    state. The results are stored in `joints`, beginning at element j. The data of the eight joints begin at element i
-    of `parents`, s of y, p of `posture` (orientations and angular velocities of joint frames) and c of `bodies`.
+    The arm is the vector from the joint point of the parent to that of the body, which depends on the state for slider
+    and cylindrical joints. The second axis of a universal joint is fixed in the parent. The relative accelerations due
+    to velocities are increased by the contributions of both, see the module docstring. The results are stored in
+    `joints`, beginning at element j. The data of the eight joints begin at element i of `parents`, s of y, p of
+    `posture` (orientations and angular velocities of joint frames) and c of `bodies`.
     """
     neighbors, zero = Neighbors.of(posture, parents, i, p), zero_of(joints)
     axis, of_parent = load3(bodies, c + 8 * AXIS), neighbors.of_parent
@@ -284,10 +295,11 @@ def store_travel(
 
 @kernel
 def travels(recursion: Recursion, y: np.ndarray) -> None:
-    """Store the lever arms and second axes of all joints at state y, and add their shares of the bias accelerations.
+    """Store the arms and second axes of all joints at state y, and complete their accelerations due to velocities.
 
-    Lever arms change in joints that slide; the second axis of a universal joint is the one fixed in the parent. Bias
-    accelerations are relative accelerations due to the current velocities. The results are stored in
+    The arm is the vector from the joint point of the parent to that of the body, which depends on the state for slider
+    and cylindrical joints. The second axis of a universal joint is fixed in the parent. The relative accelerations due
+    to velocities are increased by the contributions of both, see the module docstring. The results are stored in
     `recursion.joints`.
     """
     bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
@@ -302,8 +314,9 @@ def slid_of(
 ) -> Any:
     """Return the squares of the distances (m^2) by which eight joints have slid since their arms were stored.
 
-    The data of the eight joints begin at element i of `parents`, s of the states y, p of `posture`, c of `bodies` and j
-    of `joints`. `posture` holds the orientation and angular velocity of each joint frame.
+    The arm is the vector from the joint point of the parent to that of the body. The data of the eight joints begin at
+    element i of `parents`, s of the states y, p of `posture` (orientations and angular velocities of joint frames), c
+    of `bodies` and j of `joints`.
     """
     _, _, _, _, x, y_, z, _ = load_rows(joints, j + PRESENT_ARM - 4, JOINT_NUMBERS)
     gap = Neighbors.of(posture, parents, i, p).position_gap(bodies, y, s, c)
@@ -313,7 +326,7 @@ def slid_of(
 
 @kernel
 def slid_since(recursion: Recursion, y: np.ndarray) -> float:
-    """Return the largest distance (m) by which a joint has slid since the factorization, up to the state y.
+    """Return the largest distance (m) by which a joint has slid between the last factorization and the state y.
 
     The orientations in `recursion.posture` must be those of the factorization.
     """

@@ -6,9 +6,10 @@ ch. 7). The force and moment required for the acceleration a of its joint point 
 
     M a + H alpha + f,   H^T a + J alpha + m.
 
-Index arguments are first elements: j of a joint in `joints`, b of its body in `constants`, and k of the joint or free
-body in `blocks`. In `articulated` they are `children` of the sum over all children of the body, `added_to` of the sum
-to which the transmitted inertia is added, and `total` of the result.
+Arguments are indices of the first element in flat arrays: j of a joint in `joints`, b of its body in `constants`, and k
+of the joint or free body in `blocks`. The array `articulated` holds sums of inertias and loads over children of a body:
+at `children` the sum over all children of the present body, at `added_to` the sum over those children of its parent
+that precede it, and at `total` the place of the latter sum including this body.
 """
 
 from __future__ import annotations
@@ -81,16 +82,16 @@ def body_inertia(constants: Any, joints: Any, articulated: Any, b: Any, j: Any, 
 
 
 def turned_rows(E: Any, columns: Any, rows: Any, width: int) -> Any:
-    """Return the rows of E B E^T for a matrix B, given by rows; a row None is zero.
+    """Return the rows of E B E^T for a rotation matrix E and a matrix B; None represents a zero row of B.
 
-    E is a rotation matrix with columns `columns`. Only the first `width` columns of B may be nonzero.
+    E is given by its elements and by `columns`, B by `rows`. All columns of B but the first `width` are zero.
     """
     right = [row if row is None else combined([spread(row, c) for c in range(width)], columns[:width]) for row in rows]
     return [combined(line, right) for line in E]
 
 
 def arm_cross(arm: Any, rows: Any) -> Any:
-    """Return the rows of the matrix [arm x] B, for the components of the arm and the rows of B."""
+    """Return the rows of the matrix [arm x] B, for a vector `arm` and a matrix B given by `rows`."""
     x, y, z = arm
     a, b, c = rows
     return y * c - z * b, z * a - x * c, x * b - y * a
@@ -99,12 +100,14 @@ def arm_cross(arm: Any, rows: Any) -> Any:
 def transmit_inertia(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, reduced: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the articulated inertia and load that a joint transmits to those of its parent, in the frame of the parent.
+    """Add the inertia and load that a joint transmits, in the frame of the parent, to those of preceding children.
 
-    `reduced` contains the rows of the blocks M, H^T and J after elimination of the joint, the force and the moment. The
-    last rows may be None, for zero; columns of M and H^T are zero as the rows of M, columns of J as its rows. The arm
-    to the joint point begins at element b + ARM of `constants`, the data of the joint at element j of `joints`. The
-    transmitted inertia and load plus those at element `added_to` of `articulated` are stored at element `total`.
+    `reduced` contains the rows of the blocks M, H^T and J after elimination of the joint, the force and the moment. Its
+    last rows may be None, which represents zero; the columns of M and H^T that correspond to such rows of M, and those
+    of J that correspond to such rows of J, are then zero, too. The vector from the joint point of the parent to that of
+    the body begins at element b + ARM of `constants`, the data of the joint at element j of `joints`. The transmitted
+    inertia and load are added to the sum over preceding children of the parent, at element `added_to` of `articulated`,
+    and the new sum is stored at element `total`.
     """
     M, T, J, force, moment = reduced
     shifts, turns = (sum(row is not None for row in rows) for rows in (M, J))
@@ -147,7 +150,8 @@ def open_hinge(
 
     The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
     the inertias and loads transmitted by the children at element `children` of `articulated`. The transmitted inertia
-    and load plus those at element `added_to` of `articulated` are stored at element `total`.
+    and load are added to the sum over preceding children of the parent, at element `added_to` of `articulated`, and the
+    new sum is stored at element `total`.
     """
     inertia = body_inertia(constants, joints, articulated, b, j, children)
     M, T, J, force, moment = reduce_inertia(inertia, eliminate_turn(joints, j, inertia))
@@ -161,7 +165,7 @@ def close_hinge(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, c
 
     The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
     the inertias and loads transmitted by the children at element `children` of `articulated`. The data of the
-    elimination are stored in `joints`.
+    eliminated degrees of freedom are stored in `joints`.
     """
     eliminate_turn(joints, j, body_inertia(constants, joints, articulated, b, j, children))
 
@@ -183,8 +187,8 @@ def open_ball(
 
     The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
     `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
-    `articulated`. The transmitted inertia and load plus those at element `added_to` of `articulated` are stored at
-    element `total`.
+    `articulated`. The transmitted inertia and load are added to the sum over preceding children of the parent, at
+    element `added_to` of `articulated`, and the new sum is stored at element `total`.
     """
     M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
     given, alone = eliminate_ball(joints, blocks, j, k, T, J, moment)
@@ -202,7 +206,7 @@ def close_ball(
 
     The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
     `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
-    `articulated`. The data of the elimination are stored in `joints` and `blocks`.
+    `articulated`. The data of the eliminated degrees of freedom are stored in `joints` and `blocks`.
     """
     _, T, J, _, moment = body_inertia(constants, joints, articulated, b, j, children)
     eliminate_ball(joints, blocks, j, k, T, J, moment)
@@ -216,7 +220,8 @@ def pass_weld(
 
     The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
     the inertias and loads transmitted by the children at element `children` of `articulated`. The transmitted inertia
-    and load plus those at element `added_to` of `articulated` are stored at element `total`.
+    and load are added to the sum over preceding children of the parent, at element `added_to` of `articulated`, and the
+    new sum is stored at element `total`.
     """
     reduced = body_inertia(constants, joints, articulated, b, j, children)
     transmit_inertia(joints, constants, articulated, j, b, reduced, added_to, total)
@@ -230,7 +235,8 @@ def open_slider(
 
     The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
     the inertias and loads transmitted by the children at element `children` of `articulated`. The transmitted inertia
-    and load plus those at element `added_to` of `articulated` are stored at element `total`.
+    and load are added to the sum over preceding children of the parent, at element `added_to` of `articulated`, and the
+    new sum is stored at element `total`.
     """
     inertia = body_inertia(constants, joints, articulated, b, j, children)
     M, T, J, force, moment = reduce_inertia(inertia, eliminate_slide(joints, j + FREEDOM, inertia, False))
@@ -244,7 +250,7 @@ def close_slider(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, 
 
     The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
     the inertias and loads transmitted by the children at element `children` of `articulated`. The data of the
-    elimination are stored in `joints`.
+    eliminated degrees of freedom are stored in `joints`.
     """
     eliminate_slide(joints, j + FREEDOM, body_inertia(constants, joints, articulated, b, j, children), False)
 
@@ -254,7 +260,7 @@ def eliminated_cylindrical(
 ) -> Any:
     """Eliminate the rotation and the translation of a cylindrical joint.
 
-    Returns the articulated inertia after elimination of the rotation, and the data of the translation. The data of the
+    Returns the articulated inertia after elimination of the rotation, and the eliminated translation. The data of the
     joint begin at element j of `joints` and k of `blocks`, those of the body at element b of `constants`, and the sum
     of the inertias and loads transmitted by the children at element `children` of `articulated`.
     """
@@ -268,12 +274,12 @@ def open_cylindrical(
     joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any, added_to: Any,
     total: Any,
 ) -> None:  # fmt: skip
-    """Eliminate a cylindrical joint, and add the transmitted inertia and load to those of the parent.
+    """Eliminate both degrees of freedom of a cylindrical joint, and transmit inertia and load to the parent.
 
     The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
     `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
-    `articulated`. The transmitted inertia and load plus those at element `added_to` of `articulated` are stored at
-    element `total`.
+    `articulated`. The transmitted inertia and load are added to the sum over preceding children of the parent, at
+    element `added_to` of `articulated`, and the new sum is stored at element `total`.
     """
     inertia, slide = eliminated_cylindrical(joints, constants, articulated, blocks, j, b, k, children)
     M, T, J, force, moment = reduce_inertia(inertia, slide)
@@ -288,7 +294,7 @@ close_cylindrical = specialized(eliminated_cylindrical)
 def eliminated_universal(
     joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
 ) -> Any:
-    """Eliminate a universal joint; return the articulated inertia that it transmits.
+    """Eliminate both degrees of freedom of a universal joint; return the articulated inertia that it transmits.
 
     The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
     `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
@@ -304,12 +310,12 @@ def open_universal(
     joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any, added_to: Any,
     total: Any,
 ) -> None:  # fmt: skip
-    """Eliminate a universal joint, and add the transmitted inertia and load to those of the parent.
+    """Eliminate both degrees of freedom of a universal joint, and transmit inertia and load to the parent.
 
     The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
     `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
-    `articulated`. The transmitted inertia and load plus those at element `added_to` of `articulated` are stored at
-    element `total`.
+    `articulated`. The transmitted inertia and load are added to the sum over preceding children of the parent, at
+    element `added_to` of `articulated`, and the new sum is stored at element `total`.
     """
     reduced = eliminated_universal(joints, constants, articulated, blocks, j, b, k, children)
     transmit_inertia(joints, constants, articulated, j, b, reduced, added_to, total)
@@ -322,10 +328,11 @@ close_universal = specialized(eliminated_universal)
 def gather_free(
     joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
 ) -> None:
-    """Store the articulated inertia of a free body, as its lower triangle, and the load on the body.
+    """Store the articulated inertia of a free body and the load on it, which include those of its children.
 
-    The data of the free body begin at element j of `joints`, k of `blocks` and b of `constants`, and the sum of the
-    inertias and loads transmitted by the children at element `children` of `articulated`.
+    The lower triangle of the inertia is stored in `blocks`. The data of the free body begin at element j of `joints`, k
+    of `blocks` and b of `constants`, and the sum of the inertias and loads transmitted by the children at element
+    `children` of `articulated`.
     """
     M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
     for row in range(3):
@@ -340,7 +347,7 @@ def gather_free(
 
 @kernel
 def articulate_all(recursion: Recursion) -> None:
-    """Compute the articulated inertias of all bodies, with elimination of the degrees of freedom of all joints."""
+    """Compute the articulated inertias of all bodies, by elimination of the degrees of freedom of all joints."""
     entries, joints, constants, blocks = recursion.entries, recursion.joints, recursion.body_constants, recursion.blocks
     articulated = recursion.articulated
     for t in range(entries.shape[0] // JOINT_ENTRIES):

@@ -1,8 +1,9 @@
 """Loads on the bodies of a forest, transmitted from the tips to the roots with the stored articulated inertias.
 
-The arrays are described in the module `recursion`. Index arguments are first elements: j of a joint in `joints`, b of
-its body in `constants`, and k of the joint in `blocks`. In `articulated` they are `children` of the sum over all
-children of the body, `added_to` of the sum to which the transmitted load is added, and `total` of the result.
+The arrays are described in the module `recursion`. Arguments are indices of the first element in flat arrays: j of a
+joint in `joints`, b of its body in `constants`, and k of the joint in `blocks`. The array `articulated` holds sums of
+loads over children of a body: at `children` the sum over all children of the present body, at `added_to` the sum over
+those children of its parent that precede it, and at `total` the place of the latter sum including this body.
 """
 
 from __future__ import annotations
@@ -64,12 +65,13 @@ def loads_of(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
 def transmit_loads(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, force: Any, moment: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the force and moment transmitted by a joint to the loads on its parent.
+    """Add the force and moment that a joint transmits, in the frame of the parent, to those of preceding children.
 
-    Both are converted to the frame and the joint point of the parent. Each is a list of the components that the joint
-    transmits, the first 0, 2 or 3, each in all elements of a vector. The arm to the joint point is stored at element b
-    + ARM of `constants`, the data of the joint begin at element j of `joints`. The transmitted load plus that at
-    element `added_to` of `articulated` is stored at element `total`.
+    `force` and `moment` list the components that the joint transmits, the first 0, 2 or 3, each as a vector with equal
+    elements. The moment is transferred from the joint point of the body to that of the parent; the vector between both
+    begins at element b + ARM of `constants`. The data of the joint begin at element j of `joints`. The transmitted load
+    is added to the sum over preceding children of the parent, at element `added_to` of `articulated`, and the new sum
+    is stored at element `total`.
     """
     columns = load_vectors(joints, j + COLUMNS)
     force = combined(force, columns[: len(force)])
@@ -81,7 +83,7 @@ def transmit_loads(
 
 
 def load_turn(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
-    """Compute the acceleration of the rotation about z for a parent without acceleration; return the remaining load.
+    """Compute the acceleration of the rotation about z for a parent at rest; return the transmitted load.
 
     The load is the force (N) and the moment (N m) on the parent, in the frame of the joint. The data of the joint begin
     at element j of `joints`, and the sum of the loads transmitted by the children at element `children` of
@@ -92,7 +94,7 @@ def load_turn(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
 
 
 def load_slider(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
-    """Compute the acceleration of a slider for a parent without acceleration; return the transmitted load.
+    """Compute the acceleration along a slider for a parent at rest; return the transmitted load.
 
     The load is the force (N) and the moment (N m) on the parent, in the frame of the joint. The data of the joint begin
     at element j of `joints`, and the sum of the loads transmitted by the children at element `children` of
@@ -103,7 +105,7 @@ def load_slider(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
 
 
 def load_cylindrical(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
-    """Compute the accelerations of a cylindrical joint for a parent without acceleration; return the transmitted load.
+    """Compute both accelerations of a cylindrical joint for a parent at rest; return the transmitted load.
 
     The load is the force (N) and the moment (N m) on the parent, in the frame of the joint. The data of the joint begin
     at element j of `joints` and k of `blocks`, and the sum of the loads transmitted by the children at element
@@ -114,7 +116,7 @@ def load_cylindrical(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any,
 
 
 def load_universal(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
-    """Compute the accelerations of a universal joint for a parent without acceleration; return the transmitted load.
+    """Compute both accelerations of a universal joint for a parent at rest; return the transmitted load.
 
     The load is the force (N) and the moment (N m) on the parent, in the frame of the joint. The data of the joint begin
     at element j of `joints` and k of `blocks`, and the sum of the loads transmitted by the children at element
@@ -126,11 +128,10 @@ def load_universal(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, c
 
 
 def load_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
-    """Compute the angular acceleration of a ball joint for a parent without acceleration; return the force.
+    """Compute the angular acceleration of a ball joint for a parent at rest; return the transmitted force.
 
-    The force is transmitted to the parent, and is in the frame of the joint. The data of the joint begin at element j
-    of `joints` and k of `blocks`, and the sum of the loads transmitted by the children at element `children` of
-    `articulated`.
+    The force (N) is in the frame of the joint. The data of the joint begin at element j of `joints` and k of `blocks`,
+    and the sum of the loads transmitted by the children at element `children` of `articulated`.
     """
     force, moment = loads_of(joints, articulated, j, children)
     store4(joints, j + ALONE_TURN, combined(lanes_of(moment), load_vectors(blocks, k)))
@@ -144,8 +145,9 @@ def load_open_hinge(
     """Add the force and moment transmitted by a hinge to the loads on the parent.
 
     The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
-    the loads transmitted by the children at element `children` of `articulated`. The transmitted load plus that at
-    element `added_to` of `articulated` is stored at element `total`.
+    the loads transmitted by the children at element `children` of `articulated`. The transmitted load is added to the
+    sum over preceding children of the parent, at element `added_to` of `articulated`, and the new sum is stored at
+    element `total`.
     """
     force, moment = load_turn(joints, articulated, j, children)
     transmit_loads(joints, constants, articulated, j, b, lanes_of(force), lanes_of(moment)[:2], added_to, total)
@@ -172,7 +174,8 @@ def load_open_ball(
 
     The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
     `constants`, and the sum of the loads transmitted by the children at element `children` of `articulated`. The
-    transmitted load plus that at element `added_to` of `articulated` is stored at element `total`.
+    transmitted load is added to the sum over preceding children of the parent, at element `added_to` of `articulated`,
+    and the new sum is stored at element `total`.
     """
     force = load_ball(joints, articulated, blocks, j, k, children)
     transmit_loads(joints, constants, articulated, j, b, lanes_of(force), [], added_to, total)
@@ -188,8 +191,9 @@ def load_weld(
     """Add the force and moment on a welded body to the loads on the parent.
 
     The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
-    the loads transmitted by the children at element `children` of `articulated`. The transmitted load plus that at
-    element `added_to` of `articulated` is stored at element `total`.
+    the loads transmitted by the children at element `children` of `articulated`. The transmitted load is added to the
+    sum over preceding children of the parent, at element `added_to` of `articulated`, and the new sum is stored at
+    element `total`.
     """
     force, moment = loads_of(joints, articulated, j, children)
     transmit_loads(joints, constants, articulated, j, b, lanes_of(force), lanes_of(moment), added_to, total)
@@ -200,8 +204,8 @@ def load_open_slider(joints: Any, articulated: Any, j: Any, children: Any, added
     """Add the force and moment transmitted by a slider to the loads on the parent.
 
     The data of the joint begin at element j of `joints`, and the sum of the loads transmitted by the children at
-    element `children` of `articulated`. The transmitted load plus that at element `added_to` of `articulated` is stored
-    at element `total`.
+    element `children` of `articulated`. The transmitted load is added to the sum over preceding children of the parent,
+    at element `added_to` of `articulated`, and the new sum is stored at element `total`.
     """
     force, moment = load_slider(joints, articulated, j, children)
     b = j + PRESENT_ARM - ARM
@@ -218,8 +222,8 @@ def load_open_cylindrical(
     """Add the force and moment transmitted by a cylindrical joint to the loads on the parent.
 
     The data of the joint begin at element j of `joints` and k of `blocks`, and the sum of the loads transmitted by the
-    children at element `children` of `articulated`. The transmitted load plus that at element `added_to` of
-    `articulated` is stored at element `total`.
+    children at element `children` of `articulated`. The transmitted load is added to the sum over preceding children of
+    the parent, at element `added_to` of `articulated`, and the new sum is stored at element `total`.
     """
     force, moment = load_cylindrical(joints, articulated, blocks, j, k, children)
     b = j + PRESENT_ARM - ARM
@@ -246,7 +250,8 @@ def load_open_universal(
 
     The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
     `constants`, and the sum of the loads transmitted by the children at element `children` of `articulated`. The
-    transmitted load plus that at element `added_to` of `articulated` is stored at element `total`.
+    transmitted load is added to the sum over preceding children of the parent, at element `added_to` of `articulated`,
+    and the new sum is stored at element `total`.
     """
     force, moment = load_universal(joints, articulated, blocks, j, k, children)
     transmit_loads(joints, constants, articulated, j, b, lanes_of(force), lanes_of(moment)[:2], added_to, total)
@@ -257,7 +262,7 @@ load_closed_universal = specialized(load_universal)
 
 @traced
 def load_free(joints: Any, articulated: Any, j: Any, children: Any) -> None:
-    """Store the sum of the loads on a free body and those transmitted by its children.
+    """Add the loads transmitted by the children of a free body to the load on this body.
 
     The data of the free body begin at element j of `joints`, and the sum of the loads transmitted by the children at
     element `children` of `articulated`.
@@ -271,8 +276,8 @@ def load_free(joints: Any, articulated: Any, j: Any, children: Any) -> None:
 def load_all(recursion: Recursion) -> None:
     """Transmit the loads on all bodies from the tips to the roots, with the stored articulated inertias.
 
-    The loads are read from `recursion.joints`, to which the accelerations of joints for parents without acceleration
-    are written.
+    The loads are read from `recursion.joints`. The accelerations along the degrees of freedom of all joints, for
+    parents at rest, are written to `recursion.joints` and `recursion.blocks`.
     """
     entries, joints, constants, blocks = recursion.entries, recursion.joints, recursion.body_constants, recursion.blocks
     articulated = recursion.articulated

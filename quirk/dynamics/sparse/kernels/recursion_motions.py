@@ -1,8 +1,9 @@
 """Accelerations or displacements of all bodies by recursion, from the roots to the tips.
 
-The arrays are described in the module `recursion`. Bias accelerations are the relative accelerations of joints due to
-the current velocities. Index arguments are first elements: j of a joint and `parent` of the joint of its parent in
-`joints`, b of the body in `constants`, k of the joint in `blocks`, and f of a free body in `blocks`.
+The arrays are described in the module `recursion`. Bias accelerations are the accelerations of bodies relative to their
+parents that are due to the current velocities. Arguments are indices of the first element in flat arrays: j of a joint
+and `parent` of the joint of its parent in `joints`, b of the body in `constants`, k of the joint in `blocks`, and f of
+a free body in `blocks`.
 """
 
 from __future__ import annotations
@@ -56,12 +57,11 @@ AXIS_Z = np.array([0.0, 0.0, 1.0, 0.0])
 
 
 def locked_acceleration(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased: bool) -> Any:
-    """Return the linear and angular acceleration of a body with a locked joint, in its joint frame.
+    """Return the linear and angular acceleration of a body whose joint is locked, in its joint frame.
 
-    Both follow from the accelerations of the parent and, if `biased`, from the relative acceleration of the joint
-    points due to velocities. The arm to the joint point is stored at element b + ARM of `constants`. The data of the
-    joint and of the joint of its parent begin at elements j and `parent` of `joints`, those of the body at element b of
-    `constants`.
+    They are computed from those of the parent and, if `biased`, from the relative accelerations of the joint due to
+    velocities. The vector from the joint point of the parent to that of the body begins at element b + ARM of
+    `constants`. The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`.
     """
     shift, turn = load4(joints, parent + SHIFT), load4(joints, parent + TURN)
     shift = shift + cross4(turn, load4(constants, b + ARM))
@@ -75,9 +75,9 @@ def locked_acceleration(joints: Any, constants: Any, j: Any, b: Any, parent: Any
 def follow_hinge(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
     """Compute the accelerations of the body of a hinge from those of its parent.
 
-    Bias accelerations, which are due to velocities, are included if `biased`. `axis` is the unit vector of the hinge in
-    its joint frame. The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`,
-    those of the body at element b of `constants`. The accelerations are stored at element j.
+    Relative accelerations due to velocities are included if `biased`. `axis` is the unit vector along z, the axis of
+    the hinge. The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`, those
+    of the body at element b of `constants`. The accelerations are stored in `joints`, as data of the joint.
     """
     shift, turn = locked_acceleration(joints, constants, j, b, parent, biased)
     store4(joints, j + SHIFT, shift)
@@ -87,9 +87,9 @@ def follow_hinge(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent:
 def follow_ball(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
     """Compute the accelerations of the body of a ball joint from those of its parent.
 
-    Bias accelerations, which are due to velocities, are included if `biased`. The data of the joint and of the joint of
-    its parent begin at elements j and `parent` of `joints`, those of the body at element b of `constants`. The
-    accelerations are stored at element j.
+    Relative accelerations due to velocities are included if `biased`. The data of the joint and of the joint of its
+    parent begin at elements j and `parent` of `joints`, those of the body at element b of `constants`. The
+    accelerations are stored in `joints`, as data of the joint.
     """
     shift, _ = locked_acceleration(joints, constants, j, b, parent, biased)
     store4(joints, j + SHIFT, shift)
@@ -100,9 +100,9 @@ def follow_ball(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased
 def follow_slider(joints: Any, axis: Any, j: Any, parent: Any, biased: bool) -> None:
     """Compute the accelerations of the body of a slider from those of its parent.
 
-    Bias accelerations, which are due to velocities, are included if `biased`. `axis` is the unit vector along z of the
-    joint frame. The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`. The
-    accelerations are stored at element j.
+    Relative accelerations due to velocities are included if `biased`. `axis` is the unit vector along z of the joint
+    frame, an axis of the joint. The data of the joint and of the joint of its parent begin at elements j and `parent`
+    of `joints`. The accelerations are stored in `joints`, as data of the joint.
     """
     shift, turn = locked_acceleration(joints, joints, j, j + PRESENT_ARM - ARM, parent, biased)
     store4(joints, j + SHIFT, shift + rate_of(joints, j + FREEDOM, shift, turn) * load4(axis, 0))
@@ -112,9 +112,10 @@ def follow_slider(joints: Any, axis: Any, j: Any, parent: Any, biased: bool) -> 
 def follow_cylindrical(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, parent: Any, biased: bool) -> None:
     """Compute the accelerations of the body of a cylindrical joint from those of its parent.
 
-    Bias accelerations, which are due to velocities, are included if `biased`. `axis` is the unit vector along z of the
-    joint frame. The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`,
-    further data of the joint at element k of `blocks`. The accelerations are stored at element j.
+    Relative accelerations due to velocities are included if `biased`. `axis` is the unit vector along z of the joint
+    frame, an axis of the joint. The data of the joint and of the joint of its parent begin at elements j and `parent`
+    of `joints`, further data of the joint at element k of `blocks`. The accelerations are stored in `joints`, as data
+    of the joint.
     """
     shift, turn = locked_acceleration(joints, joints, j, j + PRESENT_ARM - ARM, parent, biased)
     shift = shift + rate_of(blocks, k, shift, turn) * load4(axis, 0)
@@ -127,10 +128,10 @@ def follow_universal(
 ) -> None:
     """Compute the accelerations of the body of a universal joint from those of its parent.
 
-    Bias accelerations, which are due to velocities, are included if `biased`. `axis` is the unit vector along z of the
-    joint frame. The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`,
-    further data of the joint at element k of `blocks` and those of the body at element b of `constants`. The
-    accelerations are stored at element j.
+    Relative accelerations due to velocities are included if `biased`. `axis` is the unit vector along z of the joint
+    frame, an axis of the joint. The data of the joint and of the joint of its parent begin at elements j and `parent`
+    of `joints`, further data of the joint at element k of `blocks` and those of the body at element b of `constants`.
+    The accelerations are stored in `joints`, as data of the joint.
     """
     shift, turn = locked_acceleration(joints, constants, j, b, parent, biased)
     turn = turn + rate_of(blocks, k, shift, turn) * load4(joints, j + SECOND_AXIS)
@@ -141,9 +142,9 @@ def follow_universal(
 def follow_weld(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
     """Compute the accelerations of a welded body from those of its parent.
 
-    Bias accelerations, which are due to velocities, are included if `biased`. The data of the joint and of the joint of
-    its parent begin at elements j and `parent` of `joints`, those of the body at element b of `constants`. The
-    accelerations are stored at element j.
+    Relative accelerations due to velocities are included if `biased`. The data of the joint and of the joint of its
+    parent begin at elements j and `parent` of `joints`, those of the body at element b of `constants`. The
+    accelerations are stored in `joints`, as data of the joint.
     """
     shift, turn = locked_acceleration(joints, constants, j, b, parent, biased)
     store4(joints, j + SHIFT, shift)
@@ -166,7 +167,7 @@ follow_weld_unbiased = specialized(follow_weld, False)
 
 @kernel
 def move_free(joints: np.ndarray, blocks: np.ndarray, j: int, f: int) -> None:
-    """Compute the accelerations of a free body from the loads on it.
+    """Compute the accelerations of a free body from the load on it and its factorized articulated inertia.
 
     The data of the body begin at element j of `joints`, its factorized inertia at element f of `blocks`. The
     accelerations are stored in `joints`.
@@ -186,7 +187,10 @@ def move_free(joints: np.ndarray, blocks: np.ndarray, j: int, f: int) -> None:
 
 @kernel
 def follow_all(recursion: Recursion, biased: bool) -> None:
-    """Compute the accelerations of all bodies from the roots to the tips, with bias accelerations if `biased`."""
+    """Compute the accelerations of all bodies from the roots to the tips, in `recursion.joints`.
+
+    Relative accelerations of joints due to velocities are included if `biased`.
+    """
     entries, joints, constants, blocks = recursion.entries, recursion.joints, recursion.body_constants, recursion.blocks
     count = entries.shape[0] // JOINT_ENTRIES
     for k in range(count):
@@ -231,7 +235,7 @@ def follow_all(recursion: Recursion, biased: bool) -> None:
 def set_ground(recursion: Recursion, falling: bool) -> None:
     """Set the acceleration of the ground to minus the gravitational acceleration if `falling`, otherwise to zero.
 
-    Accelerations computed with an accelerated ground are relative to free fall, so that no weights are needed.
+    With the accelerated ground, accelerations are relative to free fall, so that weights are not needed.
     """
     joints, count = recursion.joints, recursion.entries.shape[0] // JOINT_ENTRIES
     for o in range(JOINT_NUMBERS * count, joints.shape[0], JOINT_NUMBERS):
@@ -241,10 +245,10 @@ def set_ground(recursion: Recursion, falling: bool) -> None:
 
 @kernel
 def lock_all(recursion: Recursion) -> None:
-    """Compute the motion of all bodies with locked joints from the prescribed relative displacements of the joints.
+    """Compute the displacements of all bodies due to prescribed relative displacements of all joints.
 
-    The prescribed displacements are stored in `recursion.joints` in place of bias accelerations. All joints are treated
-    as welds; free bodies and the ground do not move.
+    The prescribed displacements are stored in `recursion.joints` in the place of relative accelerations due to
+    velocities. The joints do not move otherwise; free bodies and the ground do not move.
     """
     entries, joints, constants = recursion.entries, recursion.joints, recursion.body_constants
     count = entries.shape[0] // JOINT_ENTRIES

@@ -1,12 +1,12 @@
 """Accelerations and projections by recursion over the joints of a forest; see `recursion`.
 
-For the joints of the forest, neither constraint rows nor multipliers are computed; constraints that close its loops,
-and relations between its joints, are added as rows (`closing_solve`). At states that satisfy the constraints, the
-accelerations equal those computed from constraint rows; at other states they differ in proportion to the violation.
+For the joints of the forest, neither constraint rows nor multipliers are computed. Constraints that close loops of the
+forest, and relations between its joints, are added as rows (`closing_solve`). At states that satisfy the constraints,
+the accelerations equal those computed from constraint rows; at other states they differ in proportion to the violation.
 
 Displacements that satisfy the linearized constraints are computed in two parts: those with locked joints, and those due
-to the inertia loads of the first part. The factorization of a nearby state can then be used without the inertias that
-the joints transmit.
+to the inertia loads of the first part. The factorization of a nearby state can then be used, and only loads are
+transmitted, no inertias.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ def recursive(mechanism: Mechanism) -> bool:
 
 @kernel
 def factored_recursively(mechanism: Mechanism) -> bool:
-    """Return whether the last factorization was computed by recursion over the joints."""
+    """Return whether the last factorization is the one computed by recursion over the joints."""
     return at(mechanism.work.summary, FACTORED) > 0.0
 
 
 @kernel
 def accelerate(mechanism: Mechanism, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Compute y' of a system without loops at time t (s) and state y by recursion, in `ydot`.
+    """Compute y' of a system without loops at time t (s) and state y, by recursion over its joints.
 
-    Multipliers are not computed.
+    y' is written to `ydot`. Multipliers are not computed.
     """
     loaded = mechanism.forces.entries.shape[0] > 0
     if loaded:
@@ -67,9 +67,9 @@ def accelerate(mechanism: Mechanism, t: float, y: np.ndarray, ydot: np.ndarray) 
 
 @component(effort=2)
 def accelerate_closed(mechanism: Mechanism, t: float, y: np.ndarray, ydot: np.ndarray) -> bool:
-    """Compute y' of a system with rows that close loops at time t (s) and state y by recursion, in `ydot`.
+    """Compute y' of a system with loops at time t (s) and state y, by recursion over a spanning forest.
 
-    Returns False if these rows are close to dependent; `ydot` is then undefined.
+    y' is written to `ydot`. Returns False if the loop-closing rows are nearly dependent; `ydot` is then undefined.
     """
     recursion = mechanism.recursion
     poses(mechanism.constants, y, mechanism.work.kin)
@@ -86,7 +86,10 @@ def accelerate_closed(mechanism: Mechanism, t: float, y: np.ndarray, ydot: np.nd
 
 @kernel
 def accelerate_forest(mechanism: Mechanism, t: float, y: np.ndarray, loaded: bool) -> None:
-    """Compute the accelerations of all bodies of the forest alone, with applied loads if `loaded`, in `recursion`."""
+    """Compute the accelerations of the forest without loop-closing constraints, at time t (s) and state y.
+
+    They include the effect of applied loads if `loaded`, and are written to mechanism.recursion.
+    """
     if loaded:
         applied_loads(mechanism.forces, t, y, mechanism.work.kin)
     factorise_forest(mechanism, y, loaded)
@@ -96,7 +99,10 @@ def accelerate_forest(mechanism: Mechanism, t: float, y: np.ndarray, loaded: boo
 
 @kernel
 def write_rates(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Compute y' at state y, in `ydot`, from the accelerations in `recursion`."""
+    """Compute y' at state y, in `ydot`, from the accelerations in mechanism.recursion.
+
+    y' includes the rates of internal variables and of the work of force elements.
+    """
     state_rates(mechanism.recursion, y, ydot)
     if ydot.shape[0] > mechanism.constants.shape[0] // CON * STATE:
         carried_rates(mechanism.forces, y, mechanism.work.kin, ydot)
@@ -104,9 +110,9 @@ def write_rates(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
 
 @component(effort=1)
 def factorise_closed(mechanism: Mechanism, t: float, y: np.ndarray) -> bool:
-    """Compute the articulated inertias, and factorize the rows that close loops, at time t (s) and state y.
+    """Compute the articulated inertias of the forest and factorize the loop-closing rows, at time t (s) and state y.
 
-    Returns False if these rows are close to dependent.
+    Returns False if these rows are nearly dependent.
     """
     factorise_forest(mechanism, y, False)
     poses(mechanism.constants, y, mechanism.work.kin)
@@ -116,7 +122,7 @@ def factorise_closed(mechanism: Mechanism, t: float, y: np.ndarray) -> bool:
 
 @kernel
 def factorise_forest(mechanism: Mechanism, y: np.ndarray, loaded: bool) -> None:
-    """Compute the articulated inertias at state y, with the applied loads in work.kin if `loaded`."""
+    """Compute the articulated inertias of the forest at state y, with the applied loads in work.kin if `loaded`."""
     postures(mechanism.recursion, y)
     biases(mechanism.recursion, mechanism.work.kin, loaded)
     if mechanism.recursion.travels:
@@ -129,7 +135,7 @@ def factorise_forest(mechanism: Mechanism, y: np.ndarray, loaded: bool) -> None:
 def move_postures(mechanism: Mechanism, y: np.ndarray) -> None:
     """Compute the orientations and angular velocities of all joint frames at state y, in `recursion.posture`.
 
-    The articulated inertias are not computed; they are marked as those of another state.
+    The articulated inertias of the last factorization are kept, and are marked as those of another state.
     """
     postures(mechanism.recursion, y)
     put(mechanism.work.summary, FACTORED, ELSEWHERE)
@@ -137,10 +143,10 @@ def move_postures(mechanism: Mechanism, y: np.ndarray) -> None:
 
 @kernel
 def moved_since_factorization(mechanism: Mechanism, y: np.ndarray, length: float) -> float:
-    """Return a measure of the motion of the system from the last factorization to the state y; infinity if unknown.
+    """Return a measure of the motion of the system from the last factorization to the state y.
 
     It is the largest angle (rad) by which a body has rotated, plus the largest distance by which a joint has slid,
-    divided by `length` (m).
+    divided by `length` (m). It is infinite if the state of the last factorization is not known.
     """
     if at(mechanism.work.summary, FACTORED) != HERE:
         return np.inf
@@ -154,8 +160,9 @@ def moved_since_factorization(mechanism: Mechanism, y: np.ndarray, length: float
 def correct_recursively(mechanism: Mechanism, t: float, y: np.ndarray, level: int, length: float) -> float:
     """Perform one iteration of the projection of y onto the constraints at time t (s), in place.
 
-    Returns the largest change: rotations in rad or rad/s, and translations divided by `length` (m). `level` selects
-    poses or velocities. The last factorization of the recursion is used.
+    `level` selects poses or velocities. Returns the largest change of a body: the root of the sum of squares of its
+    rotation (rad or rad/s) and of its translation divided by `length` (m). The last factorization of the recursion is
+    used.
     """
     recursion, work = mechanism.recursion, mechanism.work
     move_postures(mechanism, y)
@@ -174,9 +181,10 @@ def correct_recursively(mechanism: Mechanism, t: float, y: np.ndarray, level: in
 
 @kernel
 def remaining_residuals(mechanism: Mechanism, t: float, y: np.ndarray, level: int) -> None:
-    """Set work.rhs to minus the residuals that remain in the closing rows after the present displacements.
+    """Set work.rhs to minus the residuals that the present displacements leave in the loop-closing rows.
 
-    The displacements are in `recursion`; `level` selects poses or velocities. t is the time (s), and y the state.
+    The displacements, in mechanism.recursion, are those of the forest without these rows. `level` selects poses or
+    velocities. t is the time (s), and y the state.
     """
     nodes, work, own = mechanism.nodes, mechanism.work, mechanism.closings.nodes
     write_displacements(mechanism.recursion, mechanism.constants, work.motion)
@@ -189,7 +197,10 @@ def remaining_residuals(mechanism: Mechanism, t: float, y: np.ndarray, level: in
 
 @kernel
 def tangential_recursively(mechanism: Mechanism, y: np.ndarray) -> None:
-    """Project the variation of y in work.motion onto the tangent space of the constraints."""
+    """Project the variation of the state y in work.motion onto the tangent space of the constraints.
+
+    The last factorization of the recursion is used.
+    """
     recursion, constants, motion = mechanism.recursion, mechanism.constants, mechanism.work.motion
     nodes, work, own = mechanism.nodes, mechanism.work, mechanism.closings.nodes
     move_postures(mechanism, y)

@@ -1,7 +1,6 @@
 """Algebra of the recursion: vectors of four elements for one joint, and tuples of vectors of eight for eight bodies.
 
-Lanes are the elements of a vector register. A matrix (3, 3) of one joint is a list of its rows, each a vector of four
-lanes with zero in the last lane.
+A matrix (3, 3) of one joint is a list of its rows, each a vector of four elements of which the last is zero.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ def turned_forward(a: Any) -> Any:
 
 
 def cross4(a: Any, b: Any) -> Any:
-    """Return the vector product a x b of two vectors of four lanes, with zero in the last lane."""
+    """Return the vector product a x b; vectors have four elements, of which the last is zero."""
     return turned_forward(a * turned_forward(b) - turned_forward(a) * b)
 
 
@@ -32,12 +31,12 @@ def combined(factors: Any, rows: Any) -> Any:
 
 
 def lanes_of(a: Any) -> list[Any]:
-    """Return three vectors, with component x, y or z of the vector a in all lanes."""
+    """Return three vectors with equal elements: the components x, y and z of the vector a."""
     return [spread(a, k) for k in range(3)]
 
 
 def transposed(rows: Any) -> Any:
-    """Return the columns of a matrix (3, 3) given by rows of four lanes with zero in the last lane."""
+    """Return the columns of a matrix (3, 3) given by rows of four elements, of which the last is zero."""
     x, y, z = rows
     low, high = shuffled(x, y, (0, 4, 1, 5)), permuted(z, (0, 3, 1, 3))  # x0 y0 x1 y1, z0 0 z1 0
     last = shuffled(x, y, (2, 6, 3, 7))  # x2 y2 0 0
@@ -50,18 +49,21 @@ def symmetric(rows: Any) -> Any:
 
 
 def load_vectors(array: Any, o: Any) -> Any:
-    """Load three consecutive vectors of four elements from an array, beginning at element o."""
+    """Return three successive vectors of four elements from an array, from index o on."""
     return [load4(array, o + 4 * k) for k in range(3)]
 
 
 def store_vectors(array: Any, o: Any, rows: Any) -> None:
-    """Store three vectors `rows` of four elements consecutively in an array, beginning at element o."""
+    """Store three vectors of four elements successively in an array, from index o on."""
     for k, row in enumerate(rows):
         store4(array, o + 4 * k, row)
 
 
 def sum_of_lanes(a: Any) -> Any:
-    """Return a vector with the sum of the first three components of a in all elements; the fourth must be zero."""
+    """Return the sum of the components of a vector of four elements, as a vector with equal elements.
+
+    The fourth component of a must be zero.
+    """
     b = a + permuted(a, (2, 3, 0, 1))
     return b + permuted(b, (1, 0, 3, 2))
 
@@ -99,35 +101,39 @@ def back(R: Any, a: Any) -> Any:
 
 
 def load_four(array: Any, o: Any) -> Any:
-    """Load the quaternions of eight bodies from an array, beginning at element o, as four vectors of eight elements."""
+    """Return the quaternions of eight bodies, as four vectors of eight elements, from index o of an array on."""
     return load(array, o), load(array, o + 8), load(array, o + 16), load(array, o + 24)
 
 
 def indices_of(table: Any, o: Any) -> list[Any]:
-    """Load eight integers from a table, beginning at element o."""
+    """Return eight successive integers of a table, from index o on."""
     return [at(table, o + k) for k in range(8)]
 
 
 def gathered_components(array: Any, indices: Any, first: int, count: int) -> Any:
-    """Load `count` components of eight bodies, beginning with component `first`, as vectors of eight elements.
+    """Return `count` components of eight bodies, from component `first` on, as vectors of eight elements.
 
-    The eight `indices` are the elements of `array` with component 0 of each body; component c follows 8 c elements
-    later.
+    `indices` are the positions of component 0 of each body in `array`; component c follows 8 c elements later.
     """
     return tuple(gathered(array, [i + 8 * (first + c) for i in indices]) for c in range(count))
 
 
 def store_rows(array: Any, o: Any, width: int, vectors: Any) -> None:
-    """Store eight components of eight joints, joint by joint, beginning at element o of `array`.
+    """Store eight components of eight joints in `array`, those of one joint successively, from index o on.
 
-    `vectors` are the components, each a vector over eight joints; `width` is the distance between joints in elements.
+    `vectors` are the components, each a vector over the eight joints; `width` is the distance in elements between
+    joints.
     """
     for k, row in enumerate(transposed8(vectors)):
         store(array, o + width * k, row)
 
 
 def load_rows(array: Any, o: Any, width: int) -> Any:
-    """Load eight components of eight joints, as vectors over the joints; arguments are as for `store_rows`."""
+    """Return eight components of eight joints, each as a vector over the joints.
+
+    The components of one joint are stored successively; those of the first joint begin at index o of `array`, and
+    `width` is the distance in elements between joints.
+    """
     return transposed8([load(array, o + width * k) for k in range(8)])
 
 
@@ -137,9 +143,9 @@ def sum_of_squares(a: Any) -> Any:
 
 
 def symmetric_times(array: Any, o: Any, a: Any) -> Any:
-    """Return the products of the symmetric matrices (3, 3) of eight bodies with vectors a.
+    """Return the products of the symmetric matrices (3, 3) of eight bodies and a vector of each body.
 
-    The entries (xx, xy, xz, yy, yz, zz) begin at element o of `array`.
+    The elements (xx, xy, xz, yy, yz, zz) begin at index o of `array`; a are the components of the vectors.
     """
     xx, xy, xz, yy, yz, zz = (load(array, o + 8 * k) for k in range(6))
     return dot((xx, xy, xz), a), dot((xy, yy, yz), a), dot((xz, yz, zz), a)

@@ -3,7 +3,8 @@
 A row is redundant if its distance from the span of the independent rows before it, in the order of elimination, is at
 most `rank_tolerance` times its norm. A is the matrix of constraint rows, and the mass matrix is (W W^T)^-1. Norms and
 distances are those of A W in the uniform metric (`quirk.dynamics.model.metric`), which does not depend on masses; the
-orthogonal factorization computes them to round-off.
+orthogonal factorization computes them to round-off. The pivot of a row is the square of this distance, in the mass
+metric and relative to the squared norm.
 
 Rows are selected at a state that satisfies the constraints, and used until the next selection. Stages of a step violate
 the constraints slightly, so that redundant rows are inconsistent and appear independent; no selection is made at
@@ -13,8 +14,8 @@ All sets of full rank give the same motion. A set with nearly dependent rows has
 The selection therefore tries thresholds from `FIRST_THRESHOLD` down to `rank_tolerance`, and uses the first that gives
 rows of full rank. A new selection is made if the smallest pivot of the current set has become too small.
 
-A node is a group of up to six rows, or a body with many joints; a relation is a constraint given by a function. The
-array work.G contains all rows.
+A node is a group of up to six rows of one joint, or a body with many joints; a relation is a constraint defined by a
+function. The array work.G contains all rows.
 """
 
 from __future__ import annotations
@@ -85,11 +86,12 @@ REFLECTED = 1e-6
 
 @kernel
 def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarray, work: Workspace) -> None:
-    """Compute the squared Euclidean norm of each row of A W, in work.lengths.
+    """Compute the squared norms of the rows A W, in work.lengths.
 
     A is the matrix of constraint rows, stored in work.G, and W a factor of the inverse mass matrix, M^-1 = W W^T. The
     squared norms are the diagonal of A M^-1 A^T. `inverse_mass` (K,) is the sum of 1/m over both bodies of each of K
-    nodes (joints), 1/kg; `side_inverse_mass` is 1/m, 1/kg, for each body of each relation.
+    nodes (joints), 1/kg; `side_inverse_mass` is 1/m, 1/kg, for each body of each relation, a constraint defined by a
+    function.
     """
     for n in range(nodes.rows.shape[0]):
         lengths = splat(0.0)
@@ -106,9 +108,9 @@ def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarra
 
 @kernel
 def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Compute the rows at a state, in work.G, and their squared norms in the uniform metric, in work.lengths.
+    """Compute the rows at time t (s) and state y, in work.G, and their squared norms in the uniform metric.
 
-    The uniform metric is independent of masses. t is the time (s), and y the state.
+    The uniform metric does not depend on masses. The squared norms are written to work.lengths.
     """
     nodes, work = mechanism.nodes, mechanism.work
     free_motion(work.uniform.constants, y, work.kin)
@@ -118,11 +120,11 @@ def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def count_independent(work: Workspace, tolerance: float) -> int:
-    """Return the number of rows in work.G that are independent in the uniform metric.
+    """Return the number of rows in work.G that are independent in the uniform metric; store it as RANK.
 
-    A row is independent if the ratio of its distance from the span of the rows before it to its norm exceeds
-    `tolerance`. The uniform metric is independent of masses. The rows are factorized by reflections; the distances are
-    written to work.triangle.
+    A row is independent if its distance from the span of the rows before it exceeds `tolerance` times its norm. The
+    uniform metric does not depend on masses. The rows are factorized by reflections, in work.triangle, which also
+    contains the distances.
     """
     clear(work.x)
     alike = work.uniform
@@ -133,7 +135,7 @@ def count_independent(work: Workspace, tolerance: float) -> int:
 
 @kernel
 def count_rows(nodes: Nodes) -> int:
-    """Return the number of constraint rows of all nodes (joints)."""
+    """Return the number of constraint rows of all joints."""
     rows = 0
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] != HUB:
@@ -171,9 +173,9 @@ def select_rows(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> boo
 
 @kernel
 def mass_metric_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Compute the rows at a state, in work.G, and their squared norms in the mass metric, in work.lengths.
+    """Compute the rows at time t (s) and state y, in work.G, and their squared norms in the mass metric.
 
-    t is the time (s), and y the state.
+    The squared norms are written to work.lengths.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     free_motion(constants, y, work.kin)
@@ -183,11 +185,12 @@ def mass_metric_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def factorise_selected(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Factorize the selected rows in the mass metric; set the method and the lower limits of the pivots (floors).
+    """Factorize the selected rows in the mass metric, and choose the factorization and the lower limits of the pivots.
 
-    Rows are selected if their distance in work.measure, in the uniform metric, is nonzero; the floor of all other rows
-    is set to infinity. The floor of a selected row allows its distance in the mass metric to decrease by the ratio of
-    its distance in the uniform metric to `rank_tolerance`. t is the time (s), and y the state.
+    Rows are selected if their distance in work.measure, that from the span of other rows in the uniform metric, is
+    nonzero. The lower limits (work.floor) of all other rows are infinite. That of a selected row is its squared
+    distance in the mass metric, times the square of `rank_tolerance` over its distance in the uniform metric. Smallest
+    pivot, method and other results are stored in work.summary. t is the time (s), and y the state.
     """
     nodes, work = mechanism.nodes, mechanism.work
     mass_metric_rows(mechanism, t, y)
@@ -221,8 +224,9 @@ def factorise_selected(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 def suits_recursion(mechanism: Mechanism, t: float, y: np.ndarray) -> bool:
     """Return whether accelerations can be computed by recursion over the joints, without multipliers.
 
-    Multipliers are required at every state by friction and by the work of constraints, and, for systems with very
-    different inertias, to detect a loss of accuracy. Rows that close loops are selected at time t (s) and state y.
+    They cannot if multipliers are required at every state: by friction, by the work of constraints, or, for systems
+    with very different inertias, to detect a loss of accuracy. For systems with loops, independent loop-closing rows
+    are selected at time t (s) and state y.
     """
     if mechanism.recursion.entries.shape[0] == 0:
         return False
@@ -250,9 +254,9 @@ def all_selected(mechanism: Mechanism) -> bool:
 def adapt_method(work: Workspace) -> None:
     """Choose the factorization and the number of solves from the smallest pivot and the convergence rate.
 
-    The choice is stored as METHOD and PASSES in work.summary. A forest is eliminated by the degrees of freedom of its
-    joints if its smallest pivot is at most SQUARED. The residual of such a solve is assumed to decrease as for a solve
-    by reflections, or by the measured rate RATE if that is larger.
+    The choice is stored as METHOD and PASSES in work.summary. For systems without loops, the degrees of freedom of
+    joints are eliminated if the smallest pivot is at most SQUARED. One such solve is assumed to reduce the residual as
+    much as a solve by reflections, or by the observed rate RATE if that is slower.
     """
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
     if work.summary[METHOD] == BLOCKS and work.summary[FOREST] > 0.0 and not least > SQUARED:
@@ -280,8 +284,8 @@ def adapt_method(work: Workspace) -> None:
 def passes_for(rate: float, smallest_pivot: float) -> int:
     """Return the number of solves, at least two, for a residual below ENOUGH if each solve leaves a fraction `rate`.
 
-    The residual is measured in the mass metric. The relative errors of accelerations of light bodies may be larger by a
-    factor of 1 / sqrt(smallest_pivot), where `smallest_pivot` is that of the constraint rows; the number of solves
+    The residual is relative, in the mass metric. The relative errors of accelerations of light bodies may be larger by
+    a factor of 1 / sqrt(smallest_pivot), where `smallest_pivot` is that of the constraint rows; the number of solves
     allows for this factor.
     """
     wanted = math.log(ENOUGH * math.sqrt(smallest_pivot)) / math.log(min(max(rate, EPSILON), 0.5))
@@ -290,9 +294,9 @@ def passes_for(rate: float, smallest_pivot: float) -> int:
 
 @kernel
 def record_rank(mechanism: Mechanism) -> int:
-    """Store the number of rows kept by the factorization as RANK and their smallest pivot as LEAST.
+    """Store the number of rows kept by the last factorization as RANK, and their smallest pivot as LEAST.
 
-    Returns the number of dropped rows.
+    Both are entries of work.summary. Returns the number of dropped rows.
     """
     kept, left_out, least = pivots(mechanism)
     put(mechanism.work.summary, RANK, kept)
@@ -302,10 +306,11 @@ def record_rank(mechanism: Mechanism) -> int:
 
 @component(effort=2)
 def monitor_rows(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
-    """Check the selected rows at time t (s) and a state y on the constraints, at which y' has been evaluated.
+    """Check the selected rows after an evaluation of y' at time t (s) and a state y on the constraints.
 
-    If the smallest pivot has become too small, `rank` rows are selected again; the method and the number of solves are
-    adapted. Returns whether any of these has changed, so that y' must be evaluated again.
+    If the smallest pivot has become too small, `rank` rows are selected again. The factorization and the number of
+    solves are adapted. Returns whether y' must be evaluated again, because another selection, another factorization or
+    more solves are used.
     """
     work = mechanism.work
     method, passes = work.summary[METHOD], work.summary[PASSES]

@@ -1,4 +1,4 @@
-"""Constraint rows of relations, which are constraints given by functions, in compiled code.
+"""Constraint rows of relations, which are constraints defined by functions, in compiled code.
 
 A relation is evaluated by calling its compiled function by address. The function computes residuals Phi, the rows A of
 the Jacobian, and the right-hand sides b of A a = b for the accelerations a. The mass matrix is (W W^T)^-1.
@@ -43,7 +43,7 @@ SIDE_ENTRIES = 4
 
 @record
 class Relations(NamedTuple):
-    """Relations (constraints given by functions) of a model as flat arrays for compiled code.
+    """Relations, constraints defined by functions, of a model as flat arrays for compiled code.
 
     Names in capitals are constants of this module. A side of a relation consists of the loads of its unit multipliers
     on one body.
@@ -67,14 +67,14 @@ class Relations(NamedTuple):
     outputs: np.ndarray
 
     def entry(self, r: int, index: int) -> int:
-        """Return an entry of relation r, for calls from Python.
+        """Return an integer of relation r from `entries`; for calls from Python.
 
         `index` is one of the constants of this module from ADDRESS to SIDE_END.
         """
         return int(self.entries[RELATION_SIZE * r + index])
 
     def starts(self, r: int) -> list[int]:
-        """Return, for each side (body) of relation r, its first element in the array G, for calls from Python."""
+        """Return the index in the array G of the loads of relation r on each of its bodies; for calls from Python."""
         sides = self.sides.reshape(-1, SIDE_ENTRIES)[self.entry(r, SIDE) : self.entry(r, SIDE_END)]
         return [int(start) for start in sides[:, G_AT]]
 
@@ -88,7 +88,8 @@ FRAME_SIZE, BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN = 36, 12, 15,
 def evaluate_relation(relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
     """Evaluate the function of relation r at time t (s) and state y.
 
-    A relation is a constraint given by a function; `kin` contains the kinematics of all bodies.
+    A relation is a constraint defined by a function. `kin` contains the kinematics of all bodies; the results are
+    written to `relations.outputs`.
     """
     e = RELATION_SIZE * r
     first, first_motion = relations.entries[e + INPUT], relations.entries[e + MOTION]
@@ -124,11 +125,12 @@ def relation_rows(
     rhs: np.ndarray,
     o: int,
 ) -> None:
-    """Compute the constraint rows A of relation r, and their right-hand sides b - A a.
+    """Compute the constraint rows A of relation r, in G, and their right-hand sides b - A a.
 
-    The rows are written to G, at the elements listed in `relations.sides` for each body of the relation, and the
-    right-hand sides to `rhs`, beginning at element o. a are the accelerations in `kin`. Baumgarte's terms 2 alpha
-    Phi_dot + beta^2 Phi, with the residuals Phi, are subtracted from b. t is the time (s), and y the state.
+    A relation is a constraint defined by a function. The rows are written to the elements of G listed in
+    `relations.sides` for each of its bodies, and the right-hand sides to `rhs`, from index o on. a are the
+    accelerations in `kin`, which also contains the kinematics of all bodies. Baumgarte's terms 2 alpha Phi_dot + beta^2
+    Phi, with the residuals Phi, are subtracted from b. t is the time (s), and y the state.
     """
     evaluate_relation(relations, r, t, y, kin)
     e = RELATION_SIZE * r
@@ -159,9 +161,9 @@ def relation_rows(
 def relation_residuals(
     relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray, o: int
 ) -> None:
-    """Write the residuals of relation r (constraint function) or, for `order` 1, their rates to `out`.
+    """Write the residuals of relation r, a constraint defined by a function, or their rates for `order` 1, to `out`.
 
-    The residuals begin at element o. t is the time (s), y the state, and `kin` the kinematics of all bodies.
+    They begin at index o. t is the time (s), y the state, and `kin` the kinematics of all bodies.
     """
     evaluate_relation(relations, r, t, y, kin)
     e = RELATION_SIZE * r
@@ -171,9 +173,10 @@ def relation_residuals(
 
 @kernel
 def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, o: int) -> None:
-    """Write the products of the rows of relation r (constraint function) and a motion to `out`, beginning at element o.
+    """Write the products of the rows of relation r, in G, and a motion of the bodies to `out`, from index o on.
 
-    The rows are in G. The motion has the form described in `along` of the module `rows`.
+    A relation is a constraint defined by a function. The motion consists of translations in the inertial frame, and
+    W^-1 times rotations in body axes, with the metric W of a body: W W^T = J^-1.
     """
     row = splat(0.0)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
@@ -187,9 +190,11 @@ def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarr
 def relation_along_with_terms(
     relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray, o: int
 ) -> None:
-    """Write the products of the rows of relation r (constraint function) and a motion to `out`, beginning at element o.
+    """Write the products of the rows of relation r, in G, and a motion of the bodies to `out`, from index o on.
 
-    The rows are in G. The sum of the absolute values of the terms of each product is added to `terms`.
+    The sum of the absolute values of the terms of each product is added to `terms`. A relation is a constraint defined
+    by a function. The motion consists of translations in the inertial frame, and W^-1 times rotations in body axes,
+    with the metric W of a body: W W^T = J^-1.
     """
     row, size = splat(0.0), load(terms, o)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
@@ -204,9 +209,9 @@ def relation_along_with_terms(
 
 @kernel
 def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray, o: int, wrench: np.ndarray) -> None:
-    """Add the constraint loads of relation r (constraint function) to the loads on its bodies in `wrench`.
+    """Add the loads that relation r, a constraint defined by a function, exerts on its bodies to `wrench`.
 
-    The multipliers of the relation begin at element o of x; the rows are in G.
+    The multipliers of the relation begin at index o of x; the rows are in G.
     """
     multipliers = load(x, o)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
@@ -219,10 +224,10 @@ def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray
 def relation_lengths(
     relations: Relations, r: int, inverse_mass: np.ndarray, G: np.ndarray, lengths: np.ndarray, o: int
 ) -> None:
-    """Write the squared norms of the rows A W of relation r (constraint function) to `lengths`, beginning at element o.
+    """Write the squared norms of the rows A W of relation r to `lengths`, from index o on.
 
-    The mass matrix is (W W^T)^-1. G is the array of all rows, and `inverse_mass` is 1/m of each body of each relation,
-    1/kg.
+    A relation is a constraint defined by a function. The mass matrix is (W W^T)^-1. G is the array of all rows, and
+    `inverse_mass` is 1/m of each body of each relation, 1/kg.
     """
     squares = splat(0.0)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):

@@ -1,10 +1,10 @@
 """Largest margin to the friction cones with which dependent contacts can carry a load, in compiled code.
 
-The distribution of a load over dependent contacts is not unique: z = z0 + N y. Bodies can stay at rest if there is a y
-with n_k - |t_k| / mu_k >= 0 in each contact k, with normal force n_k, tangential force t_k and friction coefficient
-mu_k.
-The margin is the largest s for which n_k - |t_k| / mu_k >= s in all contacts. It is computed by an interior-point
-method: Newton's method for the maximum of
+The distribution of a load over dependent contacts is not unique: z = z0 + N y, where the columns of N are
+redistributions without effect on the motion. Bodies can stay at rest if there is a y with n_k - |t_k| / mu_k >= 0 in
+each contact k, with normal force n_k, tangential force t_k and friction coefficient mu_k. The margin is the largest s
+for which n_k - |t_k| / mu_k >= s in all contacts. It is computed by an interior-point method: Newton's method for the
+maximum of
 
     tau s + sum_k log((n_k - s)^2 - |t_k|^2 / mu_k^2) + log(bound - sum_k n_k)
 
@@ -34,20 +34,24 @@ REGULAR = 1e-14
 
 
 def scratch_of(rows: int, free: int) -> int:
-    """Return the size of the scratch array for `rows` components of loads with `free` redundant loads."""
+    """Return the size of the scratch array of `room`.
+
+    `rows` is the number of load components, and `free` the number of independent redistributions of the loads.
+    """
     return (free + 1) * (free + 4) + rows  # Newton step, matrix, slope and one row; loads before the step
 
 
 @kernel
 def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray) -> float:
-    """Return the largest margin to the friction cones, N; on return z is the distribution of load with this margin.
+    """Return the largest margin to the friction cones, N; on return z is the distribution of loads with this margin.
 
     Parameters
     ----------
-    z : (rows,) an initial distribution of the load: normal force and two tangential forces of each contact, N, followed
-        by other forces that a redistribution changes
-    basis : (rows free,) basis of the distributions without resultant: a matrix (rows, free), row by row
-    count, free : number of contacts, and dimension of the basis
+    z : (rows,) an initial distribution of the loads, N: normal force and two tangential forces of each contact,
+        followed by other forces that a redistribution changes
+    basis : (rows free,) changes of z by independent redistributions of the loads, without effect on the motion; a
+        matrix (rows, free) by rows
+    count, free : number of contacts, and number of independent redistributions
     inverse : (count,) inverse coefficients of friction
     scratch : array of size `scratch_of(rows, free)`
     """
@@ -90,9 +94,10 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
 
 @kernel
 def slack(z: np.ndarray, k: int, inverse: np.ndarray) -> float:
-    """Return the margin of the load z of contact k inside its friction cone, N: n_k - |t_k| / mu_k.
+    """Return the margin of contact k inside its friction cone, N: n_k - |t_k| / mu_k.
 
-    n_k and t_k are the normal and tangential force; `inverse` contains the inverse coefficients of friction 1 / mu_k.
+    The normal force n_k and tangential force t_k are in the loads z; `inverse` contains the inverse coefficients of
+    friction 1 / mu_k.
     """
     o = LOADS * k
     return at(z, o) - at(inverse, k) * math.sqrt(at(z, o + 1) ** 2 + at(z, o + 2) ** 2)
@@ -100,7 +105,10 @@ def slack(z: np.ndarray, k: int, inverse: np.ndarray) -> float:
 
 @kernel
 def least_slack(z: np.ndarray, count: int, inverse: np.ndarray) -> float:
-    """Return the least margin of the loads z of `count` contacts inside their friction cones, N; see `slack`."""
+    """Return the least margin of `count` contacts inside their friction cones, N; see `slack`.
+
+    z are the loads of the contacts, and `inverse` the inverse coefficients of friction.
+    """
     least = math.inf
     for k in range(count):
         least = min(least, slack(z, k, inverse))
@@ -109,10 +117,10 @@ def least_slack(z: np.ndarray, count: int, inverse: np.ndarray) -> float:
 
 @kernel
 def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inverse: np.ndarray) -> float:
-    """Return the barrier function to be maximized, with weight tau of the margin s; it is -infinity outside the cones.
+    """Return the barrier function to be maximized; it is -infinity outside the friction cones.
 
-    z are the loads of the `count` contacts (N), `bound` limits the sum of their normal loads, and `inverse` are the
-    inverse coefficients of friction.
+    It is the sum given in the module docstring, with the margin s (N), its weight tau and the bound on the sum of all
+    normal forces (N). z are the loads of the `count` contacts (N), and `inverse` the inverse coefficients of friction.
     """
     total, left = tau * s, bound
     for k in range(count):
@@ -128,11 +136,11 @@ def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inver
 
 @kernel
 def along(z: np.ndarray, basis: np.ndarray, part: float, free: int, scratch: np.ndarray) -> None:
-    """Set the loads z to the loads before the Newton step plus a fraction `part` of the step.
+    """Set the loads z to those before the Newton step plus a fraction `part` of the step.
 
-    Both are stored in `scratch`; the other arguments are as for `room`. The loads before the step are stored, and not
-    recovered by subtraction, because with a nearly singular matrix the step may be so large that they would be lost in
-    round-off.
+    Both are stored in `scratch`. `basis` contains the changes of z by `free` independent redistributions. The loads
+    before the step are not recovered by subtraction, because with a nearly singular matrix the step may be so large
+    that they would be lost in round-off.
     """
     for o in range(z.shape[0]):
         change = 0.0
@@ -146,9 +154,10 @@ def newton(
     z: np.ndarray, basis: np.ndarray, s: float, tau: float, bound: float, count: int, free: int,
     inverse: np.ndarray, scratch: np.ndarray,
 ) -> float:  # fmt: skip
-    """Compute the Newton step of loads and margin, in the scratch array; return the product of gradient and step.
+    """Compute the Newton step for the maximum of the barrier function; return the product of its gradient and the step.
 
-    Arguments are as for `room`, with the margin s, its weight tau and the bound on the sum of all normal loads.
+    The step, of redistributions and margin, is stored in `scratch`. s is the present margin (N), tau its weight, and
+    `bound` the bound on the sum of all normal forces (N). The other arguments are described in `room`.
     """
     n = free + 1
     matrix, slope = n, n + n * n
@@ -199,9 +208,9 @@ def newton(
 
 @kernel
 def solved(scratch: np.ndarray, n: int) -> float:
-    """Solve for the Newton step by Cholesky factorization, in `scratch`; return the product of gradient and step.
+    """Solve for the Newton step by Cholesky factorization; return the product of gradient and step.
 
-    n is the number of unknowns.
+    `scratch` contains the matrix and the gradient for n unknowns, and on return the step.
     """
     matrix, slope = n, n + n * n
     for f in range(n):

@@ -1,8 +1,9 @@
 """Detection of accelerations that are inaccurate because large loads act on light bodies; see `extended`.
 
-The round-off of the load on a body is bounded by the round-off of its terms. Most of it is harmless, because refinement
-makes the rounded loads satisfy the constraints; it remains only in the motions that the constraints permit. If the
-bound is too large, the accelerations are therefore computed once in double-double arithmetic, for comparison.
+The round-off of the load on a body is bounded by the round-off of the constraint loads whose sum it is. Most of it is
+harmless, because refinement makes the rounded loads satisfy the constraints; it remains only in the motions that the
+constraints permit. If the bound is too large, the accelerations are therefore computed once in double-double
+arithmetic, for comparison.
 """
 
 from __future__ import annotations
@@ -70,11 +71,12 @@ def evaluate_on_constraints(
 
 @kernel
 def needs_check(mechanism: Mechanism) -> bool:
-    """Return whether the accelerations of the last evaluation may have round-off errors above ACCEPTED.
+    """Return whether accelerations must be compared with double-double arithmetic, as round-off may exceed ACCEPTED.
 
-    The result is False if they were computed in double-double arithmetic, or if their errors have been measured at a
-    similar error bound. The method FREEDOMS does not compute accelerations from sums of loads; its error is the
-    difference between its accelerations and those due to these sums.
+    No comparison is needed if they were computed in double-double arithmetic, or if their errors were measured before
+    at a similar error bound. The method FREEDOMS, the elimination of degrees of freedom, does not compute accelerations
+    from sums of loads; its error is estimated by the difference between its accelerations and those due to these sums.
+    The sums are written to work.extended.wrench_in_doubles.
     """
     work, summary = mechanism.work, mechanism.work.summary
     if at(summary, DOUBLED) > 0.0:
@@ -93,10 +95,10 @@ def needs_check(mechanism: Mechanism) -> bool:
 
 @kernel
 def difference(mechanism: Mechanism) -> float:
-    """Return the largest difference (m/s^2) of accelerations computed in double-double arithmetic and in doubles.
+    """Return the largest difference (m/s^2) between accelerations due to two sets of loads on bodies.
 
-    It follows from the difference of the loads in work.wrench and those computed in doubles, which replaces the latter
-    in work.extended.wrench_in_doubles.
+    The loads are those in work.wrench and in work.extended.wrench_in_doubles; the latter are replaced by the difference
+    of both. Angular accelerations are multiplied by the length of the body.
     """
     work = mechanism.work
     for o in range(0, work.wrench.shape[0], 8):
@@ -106,12 +108,12 @@ def difference(mechanism: Mechanism) -> float:
 
 @kernel
 def loses_digits(mechanism: Mechanism, y: np.ndarray) -> bool:
-    """Return whether the accelerations of the last evaluation, at state y, have round-off errors above ACCEPTED.
+    """Recompute the loads in double-double arithmetic; return whether round-off without it exceeds ACCEPTED.
 
-    They are compared with accelerations in double-double arithmetic, whose loads replace those in work.wrench. If
-    double-double arithmetic is required, the method is changed to REFLECTIONS, because FREEDOMS is no more accurate
-    than sums of loads. If double-double arithmetic fails, as near singular configurations, doubles are kept, unless
-    inertias differ too much.
+    The error is that of the accelerations of the last evaluation, at state y, in doubles. The recomputed loads replace
+    those in work.wrench. If double-double arithmetic is required, the method FREEDOMS is replaced by REFLECTIONS,
+    because it is no more accurate than sums of loads in doubles. False is returned if double-double arithmetic fails,
+    as near singular configurations, unless inertias differ too much.
     """
     work = mechanism.work
     method, size, bound = work.summary[METHOD], largest_acceleration(mechanism), error_bound(mechanism)
@@ -136,9 +138,10 @@ def loses_digits(mechanism: Mechanism, y: np.ndarray) -> bool:
 
 @kernel
 def error_bound(mechanism: Mechanism) -> float:
-    """Return the acceleration due to the round-off of all constraint loads, relative to the largest acceleration.
+    """Return an upper bound of the acceleration due to round-off of all constraint loads, as a fraction.
 
-    It is an upper bound, computed from the sum of the magnitudes of the loads on each body.
+    The fraction is that of the largest acceleration. The bound is computed from the sum of the magnitudes of the loads
+    on each body.
     """
     sum_magnitudes(mechanism)
     return EPSILON * bound_of(mechanism, mechanism.work.extended.wrench) / largest_acceleration(mechanism)

@@ -1,12 +1,13 @@
-"""Constraint rows of all joints at one state, up to eight rows at a time in the entries (lanes) of vector registers.
+"""Constraint rows of all joints at one state, up to eight rows of a joint at a time in vector registers.
 
 A node is the group of rows of one joint, or a hub, a body with many joints. The residuals of the rows are Phi; the
-accelerations a satisfy A a = b. The mass matrix is (W W^T)^-1, and scaled moments are multiplied by W^T.
+accelerations a satisfy A a = b. The mass matrix is (W W^T)^-1, and scaled moments are multiplied by W^T. Row r of a
+joint is element r (lane) of a vector of eight elements.
 
 Every row has the form Phi = x . y - c, where x is a direction fixed in body i, an inertial axis or d = p_j - p_i, and y
 is a direction fixed in body j or d; p_i and p_j are the joint points. See `quirk.constraints.primitives`.
 
-A relation is a constraint given by a function; a wrench is a force and a moment on a body.
+A relation is a constraint defined by a function; a wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations
@@ -42,22 +43,22 @@ from .relations import Relations, relation_along, relation_along_with_terms, rel
 class Nodes(NamedTuple):
     """Tables of K nodes in the order of elimination.
 
-    A node is the group of rows of one joint, or a hub, a body with many joints; most entries of hubs are unused. Names
-    in capitals are constants of this module.
+    A node is the group of rows of one joint, or a hub, a body with many joints; most entries of hubs are unused. The
+    rows have the form x . y - c, see the module docstring. Names in capitals are constants of this module.
 
     Attributes
     ----------
     rows : (K,) number of rows
     kind : (K,) POINT, HINGE, BILINEAR, RELATION or HUB
-    lanes : (K,) first element in `patterns` for this kind of joint, or the index of a relation
+    lanes : (K,) index of the first element in `patterns` for this kind of joint, or the index of a relation
     state, kinematics, wrench : (2 K,) offsets of bodies i and j in arrays of states, kinematics and wrenches
     arm : (6 K,) joint points i and j in body axes, m
     direction : (48 K,) for each row, the directions fixed in body i and in body j, or zero
     offset : (8 K,) constants c of the rows
     inverse_mass : (K,) 1/m_i + 1/m_j, 1/kg
-    patterns : for each kind of joint five vectors of eight entries, which are 1 for rows in which x is an inertial axis
-        (x, y, z), x is d, or y is d
-    relations : tables of the relations
+    patterns : for each kind of joint five vectors with an element for each row; they are 1 where x is the inertial x
+        axis, y axis or z axis, where x is d = p_j - p_i, and where y is d, otherwise 0
+    relations : tables of the relations, constraints defined by functions
     """
 
     rows: np.ndarray
@@ -113,9 +114,9 @@ class JointMotion(NamedTuple):
 
 @traced
 def joint_motion(arm: np.ndarray, o: int, kin: np.ndarray, ki: int, kj: int) -> JointMotion:
-    """Return the motion of the joint points and bodies of a node (joint).
+    """Return the motion of the joint points and of the bodies of a joint.
 
-    The joint points begin at element o of `arm`, and the kinematics of the two bodies at elements ki and kj of `kin`.
+    The joint points begin at index o of `arm`, and the kinematics of bodies i and j at indices ki and kj of `kin`.
     """
     arm_i = at(arm, o), at(arm, o + 1), at(arm, o + 2)
     arm_j = at(arm, o + 3), at(arm, o + 4), at(arm, o + 5)
@@ -134,8 +135,8 @@ def point_rows(
 ) -> None:
     """Write the rows of node n, a coincidence of two points, to G and their right-hand sides to `rhs`.
 
-    The force directions are constant. `units` contains unit vectors, and `joint` is the motion of the joint. The
-    kinematics of both bodies begin at elements ki and kj of `kin`.
+    The forces act along the inertial axes, given by `units`. `joint` is the motion of the joint. The kinematics of
+    bodies i and j begin at indices ki and kj of `kin`.
     """
     g, e, d2 = G_SIZE * n, load3(halved(units), 0), joint.d2
     on_i = scaled(kin, ki, cross(back(kin, ki, e), joint.arm_i))
@@ -162,10 +163,10 @@ def hinge_rows(
 ) -> None:
     """Write the rows of node n, a coincidence with perpendicular directions, to G and their right-hand sides to `rhs`.
 
-    The directions u of body i and v of body j are kept perpendicular. With the angular velocity w and angular
-    acceleration a of j relative to i, and n = u x v: (u . v)'' = -(a + w x w_i) . n - (w x u) . (w x v). The kinematics
-    of both bodies begin at elements ki and kj of `kin`; `direction` is as in `Nodes`, `units` contains unit vectors,
-    and `joint` is the motion of the joint.
+    Each further row keeps a direction u of body i perpendicular to a direction v of body j. With the angular velocity w
+    and angular acceleration a of j relative to i, the angular velocity w_i of body i, and n = u x v: (u . v)'' = -(a +
+    w x w_i) . n - (w x u) . (w x v). The kinematics of bodies i and j begin at indices ki and kj of `kin`; `direction`
+    is described in `Nodes`, `units` contains the inertial axes, and `joint` is the motion of the joint.
     """
     g, e, w = G_SIZE * n, load3(units, 0), minus(joint.w_j, joint.w_i)
     u = turned(kin, ki, load3(direction, 48 * n))
@@ -198,8 +199,8 @@ def bilinear_rows(
 ) -> None:
     """Write the rows of node n, made of primitives of any kind, to G and their right-hand sides to `rhs`.
 
-    `alpha` and `beta` are Baumgarte's rates, 1/s; `joint` is the motion of the joint. y is the state, and `kin`
-    contains the kinematics of all bodies.
+    Primitives are the four elementary constraints. `alpha` and `beta` are Baumgarte's rates, 1/s; `joint` is the motion
+    of the joint. y is the state, and `kin` contains the kinematics of all bodies.
     """
     ki, kj, si, sj = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], nodes.state[2 * n], nodes.state[2 * n + 1]
     # Positions first: far from the origin their difference is exact where a sum is not.
@@ -247,11 +248,11 @@ def constraint_rows(
 ) -> None:
     """Compute the constraint rows A, in G, and b - A a, in `rhs`, for the nodes visits[begin:end].
 
-    A row consists of the force on body j and scaled moments on bodies i and j; a are the unconstrained accelerations.
-    Moments are formed in body axes, so that a force through the axis of a slender body has exactly zero moment about
-    it. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi, with the residuals Phi, are subtracted from b. `visits` lists
-    the nodes in the order in which they are required; t is the time (s), y the state, and `kin` contains the kinematics
-    of all bodies.
+    A row consists of the force on body j and scaled moments on bodies i and j; a are the unconstrained accelerations,
+    and the rows prescribe A times the accelerations to be b. Moments are computed in body axes, so that a force through
+    the axis of a slender body has exactly zero moment about it. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi, with
+    the residuals Phi, are subtracted from b. `visits` lists the nodes in the order in which they are required; t is the
+    time (s), y the state, and `kin` contains the kinematics of all bodies.
     """
     stabilised = alpha > 0.0 or beta > 0.0
     for visit in range(begin, end):
@@ -323,10 +324,10 @@ def residuals_of(nodes: Nodes, n: int, t: float, y: np.ndarray, kin: np.ndarray,
 
 @kernel
 def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> None:
-    """Write the product of each row and a motion of the bodies to `out`, eight elements for each node (joint).
+    """Write the product of each row, in G, and a motion of the bodies to `out`, eight elements for each node (joint).
 
-    The rows are in G. The motion consists of a translation of each body in the inertial frame, and W^-1 times a
-    rotation in body axes, with the metric W of the body: W W^T = J^-1.
+    The motion consists of a translation of each body in the inertial frame, and W^-1 times a rotation in body axes,
+    with the metric W of the body: W W^T = J^-1.
     """
     for n in range(nodes.rows.shape[0]):
         along_of(nodes, n, G, motion, out)
@@ -334,7 +335,11 @@ def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> N
 
 @kernel
 def along_of(nodes: Nodes, n: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> None:
-    """Write the products of the rows of node n, in G, and a motion of the bodies to `out`; see `along`."""
+    """Write the products of the rows of node n, in G, and a motion of the bodies to its elements of `out`.
+
+    The motion consists of a translation of each body in the inertial frame, and W^-1 times a rotation in body axes,
+    with the metric W of the body: W W^T = J^-1.
+    """
     if nodes.kind[n] == HUB:
         store(out, 8 * n, splat(0.0))
         return
@@ -350,10 +355,11 @@ def along_of(nodes: Nodes, n: int, G: np.ndarray, motion: np.ndarray, out: np.nd
 
 @kernel
 def along_with_terms(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray) -> None:
-    """Write the product of each row and a motion of the bodies to `out`, eight elements for each node (joint).
+    """Write the product of each row, in G, and a motion of the bodies to `out`, eight elements for each node (joint).
 
-    The rows are in G; the motion is as for `along`. The sum of the absolute values of the terms of each product is
-    added to `terms`.
+    The sum of the absolute values of the terms of each product is added to `terms`. The motion consists of a
+    translation of each body in the inertial frame, and W^-1 times a rotation in body axes, with the metric W of the
+    body: W W^T = J^-1.
     """
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:

@@ -1,4 +1,7 @@
-"""Largest acceleration of a system, as the scale of errors; angular accelerations are multiplied by a length."""
+"""Largest acceleration of a system, the scale of errors of accelerations, and the ratio of its inertias.
+
+Angular accelerations are multiplied by a length of the body.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ MODERATE_IN_LOOPS = 1e5
 
 @kernel
 def largest_acceleration(mechanism: Mechanism) -> float:
-    """Return the largest acceleration due to the loads in work.wrench, or gravity if that is larger, m/s^2.
+    """Return the largest acceleration of a body due to the loads in work.wrench, but at least that of gravity, m/s^2.
 
     Angular accelerations are multiplied by the length of the body.
     """
@@ -37,7 +40,7 @@ def largest_acceleration(mechanism: Mechanism) -> float:
 
 @kernel
 def size_of(mechanism: Mechanism, wrench: np.ndarray) -> float:
-    """Return the largest acceleration due to the loads in `wrench`, m/s^2.
+    """Return the largest acceleration of a body due to the loads in `wrench`, m/s^2.
 
     Angular accelerations are multiplied by the length of the body.
     """
@@ -91,10 +94,10 @@ def mass_ratio(mechanism: Mechanism) -> float:
 
 @traced
 def inverse_inertia(constants: Any, alike: Any, c: Any) -> Any:
-    """Return the sum of the inverse principal moments of inertia times the squared length, 1/kg, for eight bodies.
+    """Return the sums of the inverse principal moments of inertia, times the squared length, of eight bodies, 1/kg.
 
-    `constants` and `alike` are the constants of bodies in the mass metric and in the uniform metric; the block of eight
-    bodies begins at element c of both.
+    `constants` and `alike` are the constants of bodies in the mass metric and in the uniform metric, which contain the
+    inertias and the lengths. The block of eight bodies begins at index c of both.
     """
     entries = [load(constants, c + 8 * (FACTOR + k)) for k in range(9)]
     squares = sum([w * w for w in entries[1:]], entries[0] * entries[0])

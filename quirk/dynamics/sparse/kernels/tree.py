@@ -50,22 +50,21 @@ ROOT_NUMBERS = 40
 
 @record
 class Tree(NamedTuple):
-    """A forest of T joints over n bodies, with R roots; empty if another factorization is used.
+    """A forest of T joints over n bodies, with R root bodies; empty for systems with loops.
 
-    Names in capitals are constants of this module.
+    Names in capitals are constants of this module. "Output" marks arrays written by compiled code.
 
     Attributes
     ----------
     entries : (JOINT_ENTRIES T,) integers of each joint, from the tips to the roots: its node, offsets of its bodies in
         arrays, and numbers and positions of its rows
-    roots : (ROOT_ENTRIES R,) for each root its index, and its offset in arrays of wrenches
+    roots : (ROOT_ENTRIES R,) for each root body its index, and its offset in arrays of wrenches
     body_inertia : (INERTIA n,) inertia of each body about its center of mass
-    inertia : (INERTIA n,) written by compiled code: articulated inertias
-    joints : (JOINT_NUMBERS T,) written by compiled code: geometry and solution of each joint
-    factors : (ROOT_NUMBERS R,) written by compiled code: triangular factors of the roots' inertias
-    bias : written by compiled code: loads that articulated bodies need for zero acceleration, in body axes
-    acceleration : written by compiled code: linear accelerations of centers of mass and angular accelerations, body
-        axes
+    inertia : (INERTIA n,) output: articulated inertia of each body
+    joints : (JOINT_NUMBERS T,) output: geometry and solution of each joint
+    factors : (ROOT_NUMBERS R,) output: triangular factors of the articulated inertias of root bodies
+    bias : output: loads that articulated bodies need for zero acceleration, in body axes
+    acceleration : output: linear accelerations of centers of mass, and angular accelerations, in body axes
     """
 
     entries: np.ndarray

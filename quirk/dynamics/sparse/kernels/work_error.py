@@ -47,9 +47,9 @@ def work_magnitude(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
 
 @kernel
 def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
-    """Return the ratio of the sum of the magnitudes of all errors of work to `tolerance`, J.
+    """Return the ratio of the error of the work of force elements and constraints to `tolerance` (J).
 
-    `change` contains the errors, in the layout of a state.
+    The error is the sum of the magnitudes of the errors of all work in `change`, which has the layout of a state.
     """
     error = 0.0
     for o in range(forces.work, forces.work_end):
@@ -63,11 +63,11 @@ def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
 def work_tolerance(
     mechanism: Mechanism, y: np.ndarray, slope: np.ndarray, past_work: float, h: float, rtol: float, atol: float
 ) -> tuple[float, float]:
-    """Return the tolerance of the work in a step of size h (s): a constant part in J, and a part per step size in W.
+    """Return the tolerance of the work in a step: a constant part (J), and a part to be multiplied by its size h (W).
 
-    `y` is the state of the last evaluation, whose loads and multipliers are still stored, and `slope` the derivative y'
-    in this evaluation; `past_work` is the sum of the magnitudes of all work up to this state, J. `rtol` and `atol` are
-    the relative and absolute tolerances.
+    h is the size of the step (s). `y` is the state of the last evaluation, whose loads and multipliers are still
+    stored, and `slope` the derivative y' in this evaluation; `past_work` is the sum of the magnitudes of all work up to
+    this state, J. `rtol` and `atol` are the relative and absolute tolerances.
     """
     forces, constants = mechanism.forces, mechanism.constants
     if forces.work == forces.work_end:
@@ -146,7 +146,7 @@ def scaled_loads(mechanism: Mechanism) -> float:
 
 @kernel
 def length(array: np.ndarray, o: int) -> float:
-    """Return the norm of the vector (3,) whose components begin at element o of an array, without underflow."""
+    """Return the norm of the vector (3,) whose components begin at index o of an array, without underflow."""
     x, y, z = at(array, o), at(array, o + 1), at(array, o + 2)
     largest = max(abs(x), abs(y), abs(z))
     if largest == 0.0:

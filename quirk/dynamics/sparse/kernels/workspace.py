@@ -1,8 +1,8 @@
 """Arrays of one solver that are written by compiled code.
 
-Constraint rows are A, the mass matrix is (W W^T)^-1, and S = A W (A W)^T. A node is a group of up to six rows, or a
-body with many joints. A relation is a constraint given by a function; a wrench is a force and a moment on a body; the
-pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
+Constraint rows are A, the mass matrix is (W W^T)^-1, and S = A W (A W)^T. A node is a group of up to six rows of one
+joint, or a body with many joints. A relation is a constraint defined by a function; a wrench is a force and a moment on
+a body; the pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from .orthogonal import Fronts, Triangle
 class Uniform(NamedTuple):
     """Constants of the uniform metric, which replace those of the mass metric when independent rows are selected.
 
+    The uniform metric does not depend on masses. A hub is a body with many joints.
+
     Attributes
     ----------
     constants : constants of the bodies
-    inverse_mass, side_inverse_mass : inverse masses: summed over the bodies of each node, and for each side of each
-        relation
-    scale, weight : factors of forces in the orthogonal factorization: for each joint at each body, and in couplings
-        with hubs
+    inverse_mass, side_inverse_mass : inverse masses: summed over the bodies of each joint, and of each body of each
+        relation (a constraint defined by a function)
+    scale, weight : factors of forces in the orthogonal factorization: for each joint at each body, and in products of
+        rows that couple joints with hubs
     """
 
     constants: np.ndarray
@@ -46,11 +48,11 @@ class Extended(NamedTuple):
     Attributes
     ----------
     rotation : rotation matrices of bodies [kin]
-    G : rows of nodes
-    wrench, motion : loads on bodies and their accelerations
+    G : constraint rows
+    wrench, motion : loads on bodies, and the accelerations that they cause
     x : multipliers [sum]
-    applied : loads on bodies without constraint loads, as doubles
-    goal : required value of A M^-1 w for the loads w in `wrench`, as doubles
+    applied : applied loads on bodies, as doubles
+    goal : required value of A M^-1 w, with constraint rows A, mass matrix M and loads w in `wrench`, as doubles
     wrench_in_doubles : loads on bodies before they were computed in double-double arithmetic
     """
 
@@ -74,16 +76,17 @@ class Workspace(NamedTuple):
     Attributes
     ----------
     kin : kinematics of bodies
-    G : rows of nodes
+    G : constraint rows: forces and moments of unit multipliers
     rhs, x : (8 K,) right-hand sides and multipliers
     goal : (8 K,) required value of A M^-1 w for the loads w in `wrench`
     sum, residual, terms : (8 K,) multipliers and residual during refinement, and the sum of the magnitudes of the terms
         that cancel in the residual
-    B, Q : factorization of S by blocks
+    B, Q : blocks of the factorization of S
     wrench, applied_wrench : loads on bodies, and their values before constraint loads were added
-    motion, change : velocities or displacements of bodies, rotations multiplied by W^-1
+    motion, change : velocities, accelerations or displacements of bodies, with rotations multiplied by W^-1
     lengths : (8 K,) squared norms of the rows A W
-    measure : (8 K,) distances of rows in the uniform metric at their selection, zero for dropped rows
+    measure : (8 K,) distances of rows from the span of others, in the uniform metric, at their selection; zero for
+        dropped rows
     floor : (8 K,) pivots up to this value count as zero; infinite for dropped rows
     pivots, pivots_before, pivots_earlier : (8 K,) pivots relative to the squared norms of rows at the last evaluation,
         and at the starts of the current and the previous step of a run; zero for dropped rows

@@ -1,7 +1,6 @@
 """Diagnosis of inconsistent constraints for error messages.
 
-The diagnosis consists of the violated rows, the size of their violation, and the constraints on which they depend. Phi
-denotes the residuals of the constraint rows.
+The diagnosis consists of the violated rows, the size of their violation, and the constraints on which they depend.
 """
 
 from __future__ import annotations
@@ -36,7 +35,10 @@ AT_REST = 1e-9
 
 
 def contradiction(system: System, state: State, t: float, row: int) -> str:
-    """Return a clause for messages that names the constraints on which the violated row with index `row` depends."""
+    """Return a clause for messages that names the constraints on which a violated row depends.
+
+    `row` is the index of the violated row, at the given state and time t (s).
+    """
     model = system.model
     if model.rows > MOST_ROWS:
         return "it contradicts other constraints"

@@ -41,7 +41,7 @@ class CompiledModel:
 
     @cached_property
     def sharing(self) -> MinimumNormLoads:
-        """Distribution of loads over redundant constraint rows."""
+        """Distribution of loads over redundant constraint rows, of minimum norm."""
         return MinimumNormLoads(self.model, self.tables)
 
     @cached_property
@@ -50,15 +50,15 @@ class CompiledModel:
         return may_jump(self.model)
 
     def solver(self, beside: Sequence[Any] = ()) -> Solver:
-        """Return a new compiled solver, with separate arrays, for use by one run at a time.
+        """Return a new compiled solver with separate arrays, for use by one run at a time.
 
-        `beside` are user functions in Python that the run calls in addition to those of the model.
+        `beside` are further user functions in Python that the run calls, in addition to those of the model.
         """
         return Solver(self.model, self.tables, lambda: self.sharing, beside)
 
     @property
     def for_residuals(self) -> Solver:
-        """Cached solver for the residuals of constraints, whose computation does not modify the solver.
+        """Solver for the residuals of constraints; it is cached, as computing residuals does not modify it.
 
         If constraints or their motions have user functions, a new solver is created at each access, because these
         functions may depend on data that have changed in the meantime.

@@ -1,4 +1,4 @@
-"""The user functions in a model.
+"""Search for the user functions in a model.
 
 A relation is a constraint given by a function.
 """

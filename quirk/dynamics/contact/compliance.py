@@ -1,11 +1,12 @@
-"""Coulomb's law for dependent contacts, as the limit of contacts with vanishing compliance.
+"""Solution of contact problems with redundant contacts, as the limit of contacts with vanishing compliance.
 
-Rigid bodies do not determine the distribution of a load over dependent contacts. Equal compliances e of all contacts
-determine it: a closed contact has the normal force n = max(0, -w_n / e), and friction the force t = -w_t / e, projected
-onto the disk |t| <= mu n. For e towards zero the accelerations w are those of rigid bodies, and the loads are those of
-minimum norm within the friction cones. For each e the loads solve a piecewise smooth system by a semismooth Newton
-method (Alart and Curnier, Comput. Methods Appl. Mech. Eng. 92 (1991)), which starts from the solution for the previous,
-larger e.
+The motion of rigid bodies does not determine how a load is distributed over redundant contacts. The distribution is
+unique if all contacts have the same compliance e. A closed contact then has the normal force n = max(0, -w_n / e), and
+the friction force t is the projection of -w_t / e onto the disk |t| <= mu n, where w_n and w_t are the normal and
+tangential accelerations. In the limit e -> 0 the accelerations are those of rigid bodies, and the loads are those of
+minimum norm within the friction cones. For each e the loads satisfy piecewise smooth equations, which are solved by a
+semismooth Newton method (Alart and Curnier, Comput. Methods Appl. Mech. Eng. 92 (1991)), starting from the solution
+for the previous, larger e.
 
 A contact problem has r rows, one for each gap and for each slip component; loads z and accelerations w are (r,).
 """
@@ -40,9 +41,9 @@ LOWERED, LOWERED_ON_LINE = 1e-6, 1e-5
 def yielding(problem: Problem, contacts: Sequence[int]) -> Case | None:
     """Return the contact modes for which the loads have minimum norm, or None if the search fails.
 
-    The modes state which contacts are loaded and which friction slides. `contacts` are the rows of all closed contacts.
-    Friction that could stick is first computed with the static coefficient and, if it slides, again with the sliding
-    coefficient.
+    The modes state which contacts are loaded and which friction elements slide. `contacts` are the rows of all closed
+    contacts. Friction that can stick is first computed with the static coefficient and, if it slides, again with the
+    sliding coefficient.
     """
     grips = problem.grips
     slides = [grip.at_limit or grip.moving is not None for grip in grips]
@@ -70,10 +71,10 @@ def _limit(grip: Grip, slides: bool) -> float:
 
 
 def _loads(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z: np.ndarray) -> np.ndarray | None:
-    """Return the loads (r,) at the smallest compliance, or None if the method fails.
+    """Return the loads (r,) at the smallest compliance, or None if Newton's method fails.
 
     The compliance is decreased step by step, with the loads z (r,) as initial guess. `contacts` are the rows of all
-    closed contacts, and `limits` the friction coefficients in effect.
+    closed contacts, and `limits` the friction coefficients in effect, one for each friction element.
     """
     largest = float((np.diag(problem.W) / problem.compliance).max(initial=0.0))
     answers = np.array([np.linalg.eigvalsh(problem.W[np.ix_(g.rows, g.rows)])[-1] for g in problem.grips])
@@ -97,6 +98,8 @@ class _Soft:
 
     Attributes
     ----------
+    problem : the contact problem of rigid bodies
+    contacts : rows of all closed contacts
     limits : friction coefficient in effect for each friction element
     soft : (r,) compliance of each row
     answers : for each friction element, the largest acceleration along its rows due to a unit force along its rows
@@ -135,9 +138,9 @@ def _newton(of: _Soft, z: np.ndarray) -> np.ndarray | None:
 
 
 def _equations(of: _Soft, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the residual (r,) of a compliant contact problem at loads z, and its Jacobian (r, r).
+    """Return the residual (r,) of a compliant contact problem at loads z (r,), and its Jacobian (r, r).
 
-    The residual is in units of loads.
+    The equations are scaled so that the residual has the units of loads.
     """
     problem, soft, contacts = of.problem, of.soft, of.contacts
     W = problem.W

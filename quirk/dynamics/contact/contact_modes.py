@@ -76,8 +76,8 @@ class Problem:
     def slow(self, z: np.ndarray) -> np.ndarray:
         """Return the magnitude (r,) below which the acceleration of each row counts as zero, at forces z (r,).
 
-        Accelerations of different rows are compared after division by the square root of the diagonal of W, so that
-        the limit does not depend on units.
+        The tolerance is the same for all rows after division by the square root of the diagonal of W, so that it does
+        not depend on units.
         """
         scale = np.sqrt(np.diag(self.W))
         known = scale > 0
@@ -94,7 +94,7 @@ class Case:
     Attributes
     ----------
     pushing : rows of the loaded contacts
-    sliding : force direction (d,) of each friction element, or None if it sticks
+    sliding : for each friction element the unit direction (d,) opposite to its force; None if it sticks
     near : (r,) initial guess of the forces for these modes
     """
 
@@ -134,10 +134,10 @@ class ContactModes:
 def forces_in(problem: Problem, case: Case, *, turning: bool = True) -> np.ndarray | None:
     """Return the forces (r,) for given contact modes, or None if Newton's method fails.
 
-    Among several solutions, the one nearest to `case.near` is returned. The equations are nonlinear because normal
-    loads of joints are norms, and because the direction of incipient sliding friction depends on w. If `turning` is
-    false, the direction stored in the modes is used instead. Near the onset of sliding, directions change fast, so
-    steps are halved until the residual decreases. The slip directions are stored in `case`.
+    The equations are nonlinear because normal loads of joints are norms, and because incipient sliding friction opposes
+    the acceleration of the slip. Of several solutions, the one nearest to `case.near` is returned. Steps are halved
+    until the residual decreases. If `turning` is false, the slip directions in `case` are used unchanged; otherwise
+    they are computed, and stored in `case`.
     """
     held, z = held_rows(problem.W, problem.grips, case), case.near
     scale = np.sqrt(np.diag(problem.W))
@@ -170,10 +170,10 @@ def forces_in(problem: Problem, case: Case, *, turning: bool = True) -> np.ndarr
 def _residual(
     problem: Problem, case: Case, z: np.ndarray, held: np.ndarray, turning: bool
 ) -> tuple[np.ndarray, list[np.ndarray | None]]:
-    """Return the residual (r,) at forces z for given contact modes, and the slip directions e.
+    """Return the residual (r,) of the equations for the forces z (r,) in given contact modes, and the slip directions.
 
-    The residual is w in the rows `held`, and z + mu N e in rows of sliding friction. If `turning` is false, the slip
-    directions are those stored in the modes.
+    The residual is the acceleration w in the constrained rows, with the mask `held`, and z + mu N e in rows of sliding
+    friction with the slip direction e. If `turning` is false, the slip directions are those stored in the modes `case`.
     """
     w, rest, sliding, slow = problem.w(z), z.copy(), [*case.sliding], problem.slow(z)
     rest[held] = w[held]
@@ -191,9 +191,9 @@ def _residual(
 def _jacobian(
     problem: Problem, case: Case, z: np.ndarray, held: np.ndarray, sliding: Sequence[np.ndarray | None]
 ) -> np.ndarray:
-    """Return the Jacobian (r, r) of `_residual` at forces z, given its slip directions `sliding`.
+    """Return the Jacobian (r, r) of `_residual` with respect to the forces z, given its slip directions `sliding`.
 
-    Directions that differ from those stored in the modes `case` turn with the accelerations.
+    Directions that differ from those stored in the modes `case` depend on the accelerations, and are differentiated.
     """
     W, w, J = problem.W, problem.w(z), np.eye(len(z))
     J[held] = W[held]

@@ -1,11 +1,13 @@
 """Coulomb friction with unilateral contact: search for the modes, loads and accelerations (or impulses and velocities).
 
-The r rows are the gaps of contacts and the components of slip; forces z along them change their accelerations, w = W z
-+ q. Contacts satisfy z >= 0, w >= 0 and z w = 0. Sticking friction has w = 0 and a force within the cone, |z| <= static
-N, with N the normal load of its contact or joint; sliding friction has the force -coefficient N e, opposite to the slip
-or, for incipient sliding, with w along e. A mode states whether a contact is loaded or open, or whether friction sticks
-or slides. The search repeatedly changes the mode with the worst violation. For given modes, the equations for z are
-linear except for the normal loads N of joints, which are norms, and for directions of slip.
+A contact problem has r rows, one for each gap and for each slip component. Forces z (r,) along the rows cause the
+accelerations w = W z + q (r,). Contacts satisfy z >= 0, w >= 0 and z w = 0. Sticking friction has w = 0 and
+|z| <= mu_s N, where N is the normal load of its contact or joint. Sliding friction has the force -mu N e, where the
+unit vector e is the direction of the slip or, for incipient sliding, of the acceleration w of the slip.
+
+A mode states whether a contact is loaded or open, or whether friction sticks or slides. The search repeatedly changes
+the mode with the worst violation. For given modes, the equations for z are linear except for the normal loads N of
+joints, which are norms, and for directions of slip.
 
 If rows are dependent, the distribution of forces among contacts is not unique; one distribution is returned. A maximal
 set of independent rows is then added to the equation of motion, and all forces follow from their multipliers.
@@ -94,10 +96,9 @@ def _dependent(problem: Problem, contacts: Sequence[int]) -> bool:
 
 
 def _all_held(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
-    """Return contact modes with all contacts and all non-sliding friction at rest, or None.
+    """Return contact modes in which all contacts and all friction that does not slide yet remain at rest, or None.
 
-    Sliding contacts that would be in tension carry no load, as in a run. The result is None if the loads violate an
-    inequality.
+    Sliding contacts that would be in tension are opened. The result is None if the loads violate an inequality.
     """
     if any(grip.at_limit for grip in problem.grips):
         return None
@@ -125,9 +126,9 @@ def _all_held(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
 
 
 def _shared_out(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
-    """Return the contact modes in the limit of vanishing compliance, with loads that are accurate to round-off.
+    """Return the contact modes in the limit of vanishing compliance, or None if the search fails.
 
-    The result is None if the search fails.
+    Their loads are computed again for rigid contacts, to the accuracy of round-off.
     """
     case = yielding(problem, contacts)
     if case is None:
@@ -142,8 +143,8 @@ def _shared_out(problem: Problem, contacts: Sequence[int]) -> ContactModes | Non
 def _without_pull(problem: Problem, case: Case) -> np.ndarray | None:
     """Return the forces (r,) after contacts in tension are opened one by one, or None if Newton's method fails.
 
-    Modes in the limit of vanishing compliance are less accurate than the forces for these modes: a contact that is
-    barely unloaded may count as loaded, and a run would open it immediately. The contact modes `case` are modified.
+    Modes in the limit of vanishing compliance may count a barely unloaded contact as loaded; a run would open it
+    immediately. The contact modes `case` are modified.
     """
     while True:
         z = forces_in(problem, case, turning=False)
@@ -155,9 +156,10 @@ def _without_pull(problem: Problem, case: Case) -> np.ndarray | None:
 
 
 def _agrees(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case) -> bool:
-    """Return whether forces satisfy all inequalities within the accuracy of the limit of vanishing compliance.
+    """Return whether the forces z (r,) satisfy all inequalities of contact and friction.
 
-    z are the forces, `contacts` the rows of all closed contacts, and `case` the contact modes.
+    `contacts` are the rows of all closed contacts, and `case` are the contact modes. The tolerance is the accuracy of
+    the search by vanishing compliance, not round-off.
     """
     w, largest = problem.w(z), np.abs(z).max(initial=0.0)
     slow = problem.slow(z) * SHARED / NOTHING
@@ -185,8 +187,7 @@ def _found(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
     """Search for contact modes that satisfy all inequalities, from several initial guesses; contacts may be dependent.
 
     The initial guesses are: all friction without slip sticks; all friction without slip slides along the accelerations
-    without friction; and the modes after increasing numbers of projected Gauss-Seidel sweeps. The result is None if all
-    searches fail.
+    without friction; and the modes found by projected Gauss-Seidel sweeps. The result is None if all searches fail.
     """
     q, grips, none = problem.q, problem.grips, np.zeros(len(problem.q))
     slow = problem.slow(none)
@@ -247,11 +248,11 @@ def _changed(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Cas
 
 
 def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: Sequence[Grip], case: Case) -> bool:
-    """Switch the friction element with the worst violation from sticking to sliding; return False if there is none.
+    """Switch the friction element with the worst violation from sticking to sliding; return False if none violates.
 
-    A violation is a force outside the friction cone, or any slip. z and w (r,) are the forces and accelerations, `slow`
-    (r,) and `small` the magnitudes below which accelerations and forces count as zero, `grips` the friction elements,
-    and `case` the contact modes, which are modified.
+    A violation is a force outside the friction cone, or any slip. z and w (r,) are the forces and accelerations; below
+    `small` and `slow` (r,) they count as zero. `grips` are the friction elements, and `case` are the contact modes,
+    which are modified.
     """
     worst: int | None = None
     most = 0.0
@@ -277,10 +278,10 @@ def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: 
 
 
 def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -> bool:
-    """Switch a friction element whose slip opposes its direction e from sliding to sticking.
+    """Switch one friction element from sliding to sticking if its slip is opposite to its assumed direction.
 
-    Returns False if there is no such element. w (r,) are the accelerations, `slow` (r,) the magnitudes below which they
-    count as zero, and `case` the contact modes, which are modified.
+    Returns False if there is no such element. w (r,) are the accelerations, which count as zero below `slow` (r,).
+    `grips` are the friction elements, and `case` are the contact modes, which are modified.
     """
     for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
         if e is None or grip.moving is not None or not acts(grip, case):
@@ -292,7 +293,7 @@ def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -
 
 
 def _settled(problem: Problem, z: np.ndarray, case: Case) -> ContactModes:
-    """Return the contact modes `case` and their forces z (r,), which satisfy all inequalities, as a ContactModes."""
+    """Return the result of the search for the contact modes `case`, with their forces z (r,)."""
     W, grips, r = problem.W, problem.grips, len(z)
     held = held_rows(W, grips, case)
     pushing = np.isin(np.arange(r), sorted(case.pushing)) & held
@@ -302,7 +303,10 @@ def _settled(problem: Problem, z: np.ndarray, case: Case) -> ContactModes:
 
 
 def _follows(W: np.ndarray, held: np.ndarray, grip: Grip, e: np.ndarray) -> bool:
-    """Return whether slip of a friction element in the direction e depends linearly on the rows in the mask `held`."""
+    """Return whether the slip of a friction element in the direction e is determined by the constrained rows.
+
+    `held` (r,) is the mask of the constrained rows, which are independent, and W is the matrix of the contact problem.
+    """
     row, response = e @ W[grip.rows], float(e @ W[np.ix_(grip.rows, grip.rows)] @ e)
     if not held.any():
         return False

@@ -1,13 +1,11 @@
 """Loads of minimum norm inside friction cones, for contacts that share a given load.
 
-The loads z satisfy V^T z = c, and |t_k| <= mu_k n_k in each contact k with normal force n_k and tangential force t_k,
-or |t_k| <= l_k in a joint with constant friction. Those of minimum norm are z = P(V y): V y are the forces of equal
-springs in the contacts under a rigid displacement y, and P is the projection onto the friction cones and disks. A
-contact compressed by y is loaded, and slides where its spring force is outside the cone. y is computed by Newton's
-method for the convex dual problem, the minimum of z V y - |z|^2 / 2 - c y (Rockafellar, Convex Analysis (1970),
-ch. 31).
-
-Notation: loads (3 m,) of m contacts are the normal force and two tangential forces of each.
+The loads z (3 m,) are the normal force and two tangential forces of each of m contacts. They satisfy V^T z = c, and
+|t_k| <= mu_k n_k in each contact k with normal force n_k and tangential force t_k, or |t_k| <= l_k in a joint with
+constant friction. The loads of minimum norm are z = P(V y): V y are the forces of equal springs in the contacts under
+a rigid displacement y, and P is the projection onto the friction cones and disks. A contact slides where its spring
+force is outside the cone. y is computed by Newton's method for the convex dual problem, the minimum of
+|P(V y)|^2 / 2 - c.y (Rockafellar, Convex Analysis (1970), ch. 31).
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ def least_norm(
     Parameters
     ----------
     V : (3 m, r) matrix with orthonormal columns
-    c : (r,) total load in the coordinates of these columns
+    c : (r,) given components of the loads along these columns
     coefficients : (m,) friction coefficients, which may be infinite
     limits : (m,) constant limits of the friction of joints, N; 0 for contacts
     """
@@ -61,7 +59,7 @@ def least_norm(
 
 
 def inside(z: np.ndarray, coefficients: np.ndarray, limits: np.ndarray | float = 0.0) -> bool:
-    """Return whether the loads (3 m,) are inside the friction cones of contacts and the limits of joints, m in all."""
+    """Return whether the loads (3 m,) of m contacts and joints are inside the friction cones and constant limits."""
     loads = z.reshape(-1, LOADS)
     across = np.linalg.norm(loads[:, 1:], axis=1)
     limit = np.where(np.isfinite(coefficients), coefficients, 1.0) * loads[:, 0] + limits
@@ -71,7 +69,7 @@ def inside(z: np.ndarray, coefficients: np.ndarray, limits: np.ndarray | float =
 def _projected(z: np.ndarray, coefficients: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the projection of loads z (3 m,) onto the friction cones of m contacts, and its Jacobian (3 m, 3 m).
 
-    `coefficients` (m,) are the friction coefficients. `limits` (m,) are those of joints, 0 for contacts.
+    `coefficients` (m,) are the friction coefficients. `limits` (m,) are the constant limits of joints, 0 for contacts.
     """
     projected, slope = np.zeros_like(z), np.zeros((len(z), len(z)))
     for k, (mu, limit) in enumerate(zip(coefficients, limits, strict=True)):

@@ -1,6 +1,6 @@
 """Projected Gauss-Seidel iteration for contact and friction, as a source of initial guesses of the contact modes.
 
-In one sweep each row, or friction element, is solved in turn.
+One sweep solves for the force of each contact and of each friction element in turn, with all other forces fixed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Impulsive form of the equation of motion: velocities jump to the nearest ones that satisfy the constraints.
 
 The velocities v- before and v+ after the jump satisfy A v+ = c(t) and M (v+ - v-) = A^T Lambda, for the constraint rows
-A, the mass matrix M and the impulses Lambda. v+ is the solution nearest to v- in the mass metric (Udwadia and Kalaba's
+A, the mass matrix M and the impulses Lambda. v+ is the solution nearest to v- in the mass metric (the Udwadia-Kalaba
 equation, integrated over an instant):
 
     v+ = v- + M^(-1/2) (A M^(-1/2))^+ (c - A v-)
@@ -113,7 +113,7 @@ def distance(model: Model, y: np.ndarray, other: np.ndarray) -> float:
 
 
 def with_angular_momentum(plant: CompiledModel, y: np.ndarray, before: np.ndarray, bodies: np.ndarray) -> np.ndarray:
-    """Return the state y, with the angular momentum of some bodies restored to that of the state `before`.
+    """Return the state y, with the total angular momentum of some bodies restored to its value in the state `before`.
 
     `bodies` is a mask (n,) of the bodies, which must be free to rotate together as one rigid body. Moving bodies onto a
     constraint changes their angular momentum; it is restored by adding a common angular velocity about their common

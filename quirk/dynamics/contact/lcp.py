@@ -19,7 +19,7 @@ MISSED = 1e-9
 
 
 def completed(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
-    """Return a mask (c,) of a maximal set of independent columns of W (c, c).
+    """Return a mask (c,) of columns of W (c, c), a maximal linearly independent set.
 
     The set contains all columns in the mask `first`, which must be independent, and further columns from the mask
     `more`.
@@ -33,9 +33,9 @@ def completed(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
 
 
 def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
-    """Return impulses x (c,) that solve the complementarity problem of W (c, c) and q (c,).
+    """Return impulses x (c,) that solve the linear complementarity problem with W (c, c) and q (c,), or None.
 
-    The result is None if there is no solution. The positive entries of x belong to independent columns of W.
+    The positive entries of x belong to independent columns of W. The result is None if there is no solution.
     """
     if not (q < 0).any():
         return np.zeros_like(q)
@@ -58,9 +58,10 @@ def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
 
 
 def _solved_again(A: np.ndarray, b: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """Return impulses x (c,) with A x + b = 0 up to round-off, nonzero at the contacts in the mask `held` (c,) only.
+    """Return impulses x (c,) with A x + b = 0, solved again so that the error is only round-off.
 
-    A nonpositive impulse of a contact in the mask is due to round-off, and is set to zero.
+    x is zero outside the mask `held` (c,). Nonpositive impulses of contacts in the mask are due to round-off, and are
+    set to zero.
     """
     x, held = np.zeros_like(b), held.copy()
     while held.any():

@@ -21,14 +21,14 @@ NO_PART = 1e-6
 
 @dataclass(frozen=True)
 class Sharing:
-    """Forces z along all constrained rows as functions of the multipliers x of h independent rows.
+    """Distribution of the forces z (r,) along all constrained rows, as a function of the multipliers x (h,).
 
-    The distribution of minimum norm is z = weights x; the distribution closest to previously computed forces is z =
-    offset + weights x.
+    The multipliers are those of h independent rows. The distribution of minimum norm is z = weights x; the distribution
+    closest to previously computed forces is z = offset + weights x.
 
     Attributes
     ----------
-    rows : (h,) indices of the independent rows, with multipliers x
+    rows : (h,) indices of the independent rows
     weights : (r, h) forces along all rows per unit multiplier
     offset : (r,) constant part of the distribution closest to the computed forces
     groups : sets of rows among which load can be redistributed, as lists of indices
@@ -78,11 +78,11 @@ def sharing(W: np.ndarray, found: ContactModes, grips: Sequence[Grip], complianc
 
 
 def joint_compliances(frictions: Sequence[JointFriction], length: float) -> np.ndarray:
-    """Return the compliances of rows of sticking joints relative to the least one.
+    """Return the compliances of the rows of joints with sticking friction, divided by the smallest one.
 
-    Joints that hold one freedom share its load in proportion to their limits L: distributions minimize the sum of
-    e^2 / L over the efforts e. The limit of a translation, N, is compared with those of rotations by the
-    characteristic length of the system, m.
+    Joints whose friction opposes the same motion share its load in proportion to their friction limits L, because
+    distributions minimize the sum of e^2 / L over the friction forces or torques e. Limits of translations, N, are
+    compared with those of rotations by means of the characteristic length of the system, `length` (m).
     """
     soft = [(1.0 if one.rotates else length) / (one.static * one.load_per_effort**2) for one in frictions]
     return np.array(soft) / min(soft, default=1.0)
@@ -102,7 +102,8 @@ def redistributions(W: np.ndarray, every: np.ndarray) -> np.ndarray:
 def groups_of(ways: np.ndarray, every: np.ndarray, grips: Sequence[Grip]) -> list[list[int]]:
     """Return the groups of constrained rows among which load can be redistributed.
 
-    `every` are the indices of the constrained rows, and `ways` (r, d) is a basis of all redistributions of load.
+    `every` are the indices of the constrained rows, and `ways` (r, d) is a basis of all redistributions of load. The
+    row of a contact and those of its friction (in `grips`) belong to one group.
     """
     together = [[grip.contact, *grip.rows] for grip in grips if grip.contact is not None]
     return dependent(ways @ ways.T, every.tolist(), together)
@@ -124,10 +125,10 @@ def dependent(part: np.ndarray, every: Sequence[int], together: Sequence[Sequenc
 
 
 def connected(W: np.ndarray, grips: Sequence[Grip]) -> list[list[int]]:
-    """Return groups of dynamically coupled rows: a force along one row accelerates other rows of its group.
+    """Return groups of dynamically coupled rows, as lists of indices.
 
-    W (r, r) are the accelerations per unit force along each row; the rows of a contact and of its friction belong to
-    one group.
+    A force along one row accelerates other rows of its group, but no row outside. W (r, r) are the accelerations per
+    unit force along each row. The row of a contact and those of its friction belong to one group.
     """
     scale = np.sqrt(np.diag(W))
     linked = np.abs(W) > DEPENDENT * np.outer(scale, scale)
@@ -151,10 +152,10 @@ def _components(linked: np.ndarray, every: Sequence[int]) -> list[list[int]]:
 
 
 def combinations(W: np.ndarray, every: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return orthonormal bases (h, i) and (h, d) of the loads of h rows with and without effect on the motion.
+    """Return orthonormal bases of the loads of h rows with effect on the motion (h, i), and without effect (h, d).
 
-    `every` are the indices of the constrained rows in W, the accelerations of rows per unit load. Rows are scaled so
-    that their diagonal in W is 1; the eigenvalues of the scaled W are compared with `DEPENDENT`.
+    `every` are the indices of the h constrained rows in W, the accelerations of rows per unit load. Rows are scaled so
+    that their diagonal in W is 1; eigenvalues of the scaled W below `DEPENDENT` times the largest count as zero.
     """
     scale = np.sqrt(np.diag(W)[every])
     sizes, vectors = np.linalg.eigh(W[np.ix_(every, every)] / scale[:, None] / scale)

@@ -1,4 +1,4 @@
-"""Forces that keep all contacts and all friction that does not slide at rest, inside the limits of friction.
+"""Forces that keep all contacts and all friction that does not slide at rest, within the limits of friction.
 
 A contact problem has r rows, one for each gap and for each slip component.
 """
@@ -24,11 +24,11 @@ UNEVEN = 10.0
 def held_by_all(
     W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip], compliance: np.ndarray
 ) -> tuple[np.ndarray, float] | None:
-    """Return forces (r,) that keep all contacts and non-sliding friction at rest, and their margin to the limits.
+    """Return forces (r,) that keep all contacts and non-sliding friction at rest, and their margin to friction limits.
 
     The forces of minimum norm are returned if they are inside the friction cones and limits, otherwise the forces with
-    the largest margin; it is negative if they are outside. The result is None if no forces keep all contacts and
-    friction at rest.
+    the largest margin; a negative margin means that they are outside. The result is None if no forces keep all contacts
+    and friction at rest.
 
     If contacts slide, the forces are distributed as by springs of the relative compliances `compliance` (r,), as in a
     run, and the normal forces of sliding contacts must be positive. The margin is then the largest one over all
@@ -61,7 +61,7 @@ def held_by_all(
 
 @dataclass(frozen=True)
 class _Carrier:
-    """A closed contact, or a sticking joint, as a carrier of load.
+    """A closed contact, or a joint with sticking friction, among which the load is distributed.
 
     Attributes
     ----------
@@ -78,10 +78,11 @@ class _Carrier:
 
 
 def _carriers(W: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip]) -> list[_Carrier] | None:
-    """Return the carriers of load at rest: contacts, in their order, and sticking joints; None if others take part.
+    """Return the contacts, in their order, and the joints with sticking friction that carry load at rest.
 
-    Others are joints that slide, ball joints with friction and, at contacts, several friction elements or slip along a
-    line. W (r, r) are the accelerations per unit force along each row, and `grips` the friction elements.
+    The result is None if there are elements of other types: joints that slide, ball joints with friction, contacts with
+    several friction elements or with slip along a line. W (r, r) are the accelerations per unit force along each row,
+    and `grips` are the friction elements.
     """
     found = []
     for c in contacts:
@@ -119,11 +120,12 @@ def _null_space(A: np.ndarray, idle: np.ndarray) -> np.ndarray:
 def _still(
     W: np.ndarray, q: np.ndarray, carriers: Sequence[_Carrier], grips: Sequence[Grip], compliance: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return loads u (3 m,) of m carriers that keep their rows at rest, or None if there are none.
+    """Return loads u (3 m,) of m contacts and joints that keep their rows at rest, or None if there are none.
 
     The results are the forces (r, 3 m) along all rows per unit of each load; the loads u of minimum norm, with zeros
-    for normal loads of joints; and a matrix A (k, 3 m) with A y = 0 for all redistributions y of the load. Other
-    arguments are as for `held_by_all`.
+    for normal loads of joints; and a matrix A (k, 3 m) with A y = 0 for all redistributions y of the load. W (r, r) are
+    the accelerations per unit force, q (r,) those without forces, and `compliance` (r,) the relative compliances of the
+    rows.
     """
     B, held = np.concatenate([of.columns for of in carriers], axis=1), np.zeros(len(q), dtype=bool)
     for carrier in carriers:
@@ -155,12 +157,12 @@ def _still(
 def _even(
     W: np.ndarray, every: np.ndarray, grips: Sequence[Grip], compliance: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a matrix E (k, r) with E z = 0 for forces z distributed as by springs among sliding contacts.
+    """Return matrices E (k, r) with E z = 0 for forces z (r,) distributed as by springs among sliding contacts.
 
-    The first result is for groups of contacts that all slide, the second for sliding contacts that share a load with
+    The first matrix is for groups of contacts that all slide, the second for sliding contacts that share a load with
     sticking contacts. The equations express that forces of minimum norm are orthogonal to all redistributions of load.
-    `every` are the indices of the constrained rows, and `compliance` (r,) the relative compliances of all rows. Rows
-    are scaled like accelerations divided by the square root of the diagonal of W.
+    `every` are the indices of the constrained rows, and `compliance` (r,) the relative compliances of all rows. The
+    equations are scaled by the square root of the diagonal of W.
     """
     ways, sliding, mixed = redistributions(W, every), [np.zeros((0, len(W)))], [np.zeros((0, len(W)))]
     moving = {grip.contact for grip in grips if grip.moving is not None}

@@ -1,6 +1,6 @@
 """Distribution of a shared load with the largest margin to the limits of friction.
 
-Loads (3 m,) of m contacts and joints are the normal load and two components of friction of each.
+The loads (3 m,) of m contacts and joints are the normal load and two components of friction of each.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from ..sparse.kernels.load_limits import most_room, scratch_at_loads
 
 
 class BearingForces(NamedTuple):
-    """Forces in the bearings of a joint with a limit in proportion to its load.
+    """Forces in the bearings of a joint whose friction limit is proportional to its load.
 
     Attributes
     ----------
     place : index of the joint among the m contacts and joints
     forces : (6,) forces in two bearings for the initial loads, N; the normal load is the sum of their magnitudes
-    changes : (6, d) changes per unit of each redistribution
+    changes : (6, d) changes of the bearing forces per unit of each of d redistributions of load
     """
 
     place: int
@@ -35,10 +35,10 @@ def with_most_room(
 
     Parameters
     ----------
-    loads : (3 m,) initial loads; normal loads of joints in `bearings` are computed from these
+    loads : (3 m,) initial loads; normal loads of joints in `bearings` are computed from their bearing forces
     ways : (3 m, d) basis of the redistributions of load
     cones : (m,) inverse coefficients of static friction; 0 for contacts without friction
-    bearings : joints with limits in proportion to their load
+    bearings : bearing forces of the joints whose friction limit is proportional to their load
     """
     z = np.concatenate([loads, *(of.forces for of in bearings)])
     basis = np.concatenate([ways, *(of.changes for of in bearings)])

@@ -3,17 +3,18 @@
 Several solutions are possible if friction affects the normal loads on which it depends. A contact problem has r rows,
 one for each gap and for each slip component.
 
-A solution loads a subset of the contacts. Its constrained rows, w = 0, are the gaps of this subset and the slip of
-sticking friction in these contacts and in joints. Let S be the accelerations of these rows per unit force along them,
-and F those per unit load of the contacts by their sliding friction. Contacts with a small compliance, diagonal C, have
-loads with (S + e C + F) z = -q. In the limit of a vanishing e
+A solution loads a subset of the contacts. Its constrained rows, with acceleration w = 0, are the gaps of this subset
+and the slip of sticking friction in these contacts and in joints. Let S be the accelerations of these rows per unit
+force along them, F those due to the sliding friction per unit normal load of its contact, and q those without forces.
+Contacts with a small compliance e C, where C is diagonal, have the loads (S + e C + F) z = -q. In the limit e -> 0
 
     (1 + G) z = z0,   G = R F,   z0 = -R q,   R = C^(-1/2) (C^(-1/2) S C^(-1/2))^+ C^(-1/2)
 
 also where rows depend on each other. Solutions are counted by the sign of det(1 + G): as loads and accelerations depend
 continuously on q, two solutions with positive determinants cannot appear or vanish without one with a negative
 determinant (Cottle, Pang and Stone, The Linear Complementarity Problem (1992), ch. 6). With positive determinants in
-all subsets there is one solution. So a solution is the only one unless it, or another one, has no positive determinant.
+all subsets there is one solution. A solution can therefore be one of several only if its determinant, or that of
+another solution, is not positive.
 """
 
 from __future__ import annotations
@@ -44,8 +45,10 @@ def has_one_solution(
 ) -> bool:
     """Return whether the solution `found` of a contact problem is the only one with its slip directions.
 
-    `compliance` (r,) are the relative compliances of the rows. For friction in joints, the normal load due to a unit
-    friction force must be less than 1.
+    W (r, r) are the accelerations per unit force along each row, q (r,) those without forces, `contacts` the rows of
+    closed contacts, `grips` the friction elements, and `compliance` (r,) the relative compliances of the rows. The
+    result is False if a unit friction force in a joint causes a normal load of 1 or more, by which friction would
+    sustain itself.
     """
     held = np.flatnonzero(found.rows & ~np.isin(np.arange(len(W)), contacts))
     answer = np.eye(len(W))
@@ -82,18 +85,18 @@ def _subsets(contacts: Sequence[int]) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class _Solutions:
-    """Solutions of a contact problem with known slip directions.
+    """Candidate solutions of a contact problem with known slip directions.
 
     Attributes
     ----------
-    W, F : (r, r) accelerations per unit force along each row, and those by the sliding friction of each contact per
-        unit load
+    W : (r, r) accelerations per unit force along each row
+    F : (r, r) accelerations by the sliding friction of each contact, per unit normal load of the contact
     q : (r,) accelerations without these forces
     closed : rows of the closed contacts
     grips : friction elements, each with the unit direction of its slip, or None if it sticks
     compliance : (r,) relative compliances of the rows
     scale : (r,) characteristic accelerations of the rows
-    moves : accuracy of accelerations divided by `scale`
+    moves : tolerance of accelerations divided by `scale`
     w : (r,) accelerations of the known solution
     """
 
@@ -125,15 +128,15 @@ class _Solutions:
         return [*loaded, *(row for g in self._sticking(loaded) for row in g.rows if self.W[row, row] > 0)]
 
     def sign(self, loaded: Sequence[int]) -> float:
-        """Return the sign of the determinant for the contacts `loaded`."""
+        """Return the sign of det(1 + G) if exactly the contacts `loaded` are loaded."""
         held = self._held(loaded)
         return float(np.linalg.slogdet(self._limit(held)[0])[0]) if held else 1.0
 
     def reverses(self, loaded: Sequence[int]) -> bool:
-        """Return whether exactly the contacts `loaded` could be loaded, without a positive determinant.
+        """Return whether another solution loads exactly the contacts `loaded`, and has a nonpositive determinant.
 
-        Accelerations must differ from the known ones. Friction that slides has its direction; all other friction of
-        these contacts, and of joints, sticks.
+        Its accelerations must differ from those of the known solution. Sliding friction has the known slip directions;
+        all other friction of these contacts, and of joints, sticks.
         """
         held = self._held(loaded)
         system, rest = self._limit(held)
@@ -148,12 +151,18 @@ class _Solutions:
         return self._inside(held, z, loaded)
 
     def _opposes(self, loaded: Sequence[int], w: np.ndarray) -> bool:
-        """Return whether friction that begins to slide is opposite to its slip at accelerations w over `scale`."""
+        """Return whether all friction that begins to slide opposes its slip.
+
+        w (r,) are the accelerations of the slip divided by `scale`, and `loaded` are the loaded contacts.
+        """
         begins = [(g, e) for g, e in self.grips if e is not None and g.moving is None and g.contact in loaded]
         return all(float(w[grip.rows] @ e) >= -self.moves for grip, e in begins)
 
     def _inside(self, held: list[int], z: np.ndarray, loaded: Sequence[int]) -> bool:
-        """Return whether forces with the effect of z along the rows `held` exist inside the friction cones."""
+        """Return whether forces with the same effect on the motion as z exist inside the friction cones.
+
+        z (h,) are forces along the constrained rows `held`, and `loaded` are the loaded contacts.
+        """
         sticking = [grip for grip in self._sticking(loaded) if grip.contact is not None]
         cones: list[tuple[int | None, list[int]]] = [(c, []) for c in loaded]
         cones += [(grip.contact, grip.rows) for grip in sticking]

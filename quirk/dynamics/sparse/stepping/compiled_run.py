@@ -1,8 +1,9 @@
 """Runs by compiled code.
 
-The compiled step loop is called repeatedly, for a fraction of a second each time, with progress reports and checks for
-Ctrl-C in between. A flat state (13 n + k,) consists of 13 components for each of n bodies and of k auxiliary states; in
-blocks of eight bodies it has `size` elements. There are K joints. A break is a time at which a step must end.
+The compiled step loop is called repeatedly, for a fraction of a second each time; between two calls, progress is
+reported and Ctrl-C is checked. A flat state (13 n + k,) consists of 13 components for each of n bodies and of k
+auxiliary states; the layout of compiled code, in blocks of eight bodies, has `size` elements. There are K joints. A
+break is a time at which a step must end.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class CompiledRun:
     statistics : numbers of steps, evaluations etc., updated during the run
     guards : event functions whose zero crossings are located
     switch : implicit method to which the run changes while steps of an explicit one are limited by stability
-    trailing : whether to record all steps
+    trailing : whether to record all steps, for evaluation of the motion at any time
 
     Attributes
     ----------
@@ -98,9 +99,10 @@ class CompiledRun:
         self._entry = EntryLength()
 
     def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, resume: ResumePoint) -> None:
-        """Continue from a state y on the constraints at time t (s), with the angles (K, 3) of K joints, rad.
+        """Set the initial state of the run: a state y on the constraints at time t (s).
 
-        `flow` is the right-hand side; `resume` contains the step size and counters with which the run continues.
+        `angles` (K, 3), rad, are the angles of K joints, and `flow` is the right-hand side y' = f(t, y); `resume`
+        contains the step size and counters with which the run continues.
         """
         solver, state = self.solver, self.solver.model.carried.state(y)
         self.flow, self._start, self._angles = flow, y, angles
@@ -148,7 +150,10 @@ class CompiledRun:
         return outcome != StepOutcome.DONE
 
     def _limit(self, max_steps: int | None) -> int:
-        """Return the maximum number of steps of the next call of compiled code, at most `max_steps` if given."""
+        """Return the maximum number of steps of the next call of compiled code, at most `max_steps` if given.
+
+        If a step across a singular configuration has been completed, the run first returns to its previous method.
+        """
         across = self.method.across
         if across is not None:
             # Single steps, to notice the end of the step across.
@@ -159,7 +164,11 @@ class CompiledRun:
         return min(self._entry.steps, due, self._entry.steps if max_steps is None else max_steps)
 
     def _called(self, max_steps: int) -> int:
-        """Attempt at most `max_steps` steps; return the reason to stop, a code of `run_state.StepOutcome`."""
+        """Attempt at most `max_steps` steps, and search a suspicious last step for jumps of user functions.
+
+        Returns the reason to stop, a code of `run_state.StepOutcome`. Ctrl-C and exceptions of user functions are
+        deferred until the output is stored.
+        """
         applied = self.solver.applied
         # Store results before exceptions are raised, Ctrl-C included.
         with self.watch.laws.calling(), applied.calling(), DeferredInterrupt(applied.stop):
@@ -194,17 +203,19 @@ class CompiledRun:
         return self.solver.applied.calls_python or self.watch.laws.calls_python
 
     def _take_output(self, start: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Store output states and, if steps are recorded, the steps since the state and joint angles in `start`.
+        """Copy the output states and, if steps are recorded, the steps of the last call of compiled code.
 
-        `start` is the state (13 n + k,) and the joint angles (K, 3), rad, or None if steps are not recorded.
+        `start` is the state (13 n + k,) and the joint angles (K, 3), rad, at the start of the first of these steps, or
+        None if steps are not recorded.
         """
         self.output.take(self.run, self.method.present, start)
         self.count()
 
     def _rescued(self, outcome: int) -> int:
-        """Switch to another method if the current method has failed.
+        """Switch to another method if the current method has failed; return the code AGAIN after a switch.
 
-        Returns the code AGAIN after a switch, and `outcome` unchanged if there is no other method.
+        `outcome` is the return code of the last call of compiled code, which is returned unchanged if no switch is
+        needed or possible.
         """
         if outcome == StepOutcome.SINGULAR:
             self.run = self.method.step_across(self.run)
@@ -222,9 +233,9 @@ class CompiledRun:
         return outcome
 
     def _note_outcome(self, outcome: int) -> None:
-        """Store the event functions with actions that cross zero at the current time.
+        """Store which event functions with actions cross zero at the current time, if `outcome` is EVENT.
 
-        `outcome` is the return code of the last call of compiled code.
+        `outcome` is the return code of the last call of compiled code, a `run_state.StepOutcome`.
         """
         if outcome == StepOutcome.EVENT:
             self.happened.note_hits()
@@ -252,7 +263,7 @@ class CompiledRun:
             run.clock.restart = now
 
     def begin_anew(self) -> None:
-        """If `restart` was called, discard the rest of the current step, so that the run is between two steps."""
+        """Discard the rest of the current step if `restart` was called, so that the run is between two steps."""
         if self.run.counts.restarts:
             self.proceed(0)
         self.count()
@@ -299,7 +310,8 @@ class CompiledRun:
 
     @property
     def hit(self) -> list[tuple[Hashable, int]]:
-        """Keys of event functions with actions that cross zero at the current time, and their directions, 1 or -1."""
+        """Keys of event functions with actions that cross zero at the current time, each with its direction, 1 or -1.
+        """
         return self.happened.hit
 
     @property
@@ -319,19 +331,19 @@ class CompiledRun:
 
     @property
     def present_time(self) -> float:
-        """Current time, s: the end of the last step."""
+        """Current time, s: the end of the last completed step."""
         return self.reached
 
     @property
     def lanes_now(self) -> np.ndarray:
-        """State at the time `now`, in the layout of compiled code: blocks of eight bodies."""
+        """State (size,) at the time `present_time`, in the layout of compiled code: blocks of eight bodies."""
         return self.run.y
 
     @property
     def quadrants_now(self) -> np.ndarray:
-        """Quadrants (2 K,), counted over full turns, of the plane vectors of K joints at the time `now`.
+        """Quadrants (2 K,) of the angles of K joints at the time `present_time`, counted over full turns.
 
-        The angles of each joint are represented by two plane vectors.
+        The angles of each joint are represented by two vectors in the plane; an element is the quadrant of one of them.
         """
         return self.run.counter.quadrants
 
@@ -348,7 +360,7 @@ class CompiledRun:
 
     @property
     def pace(self) -> ResumePoint:
-        """Step size, counts, event signs and cost statistics with which the run continues.
+        """Step size, counters, event signs and cost statistics with which the run continues.
 
         They are passed to the next run after constraints or forces have been enabled or disabled.
         """
@@ -369,8 +381,8 @@ class CompiledRun:
     def undefined(self, t: float) -> Exception | None:
         """Return the exception for a force element whose loads at time t (s) were not finite, or None.
 
-        A user function that has failed at time t or later is also named, even if it has succeeded since at other times.
-        If the equations of friction are nearly unsolvable at the current state, the exception says so.
+        The exception also names a user function that failed at time t or later, even if later calls succeeded. If the
+        equations of friction are nearly unsolvable at the current state, the exception says so.
         """
         applied = self.solver.applied
         failed = applied.undefined(t) or applied.failed_since(t)

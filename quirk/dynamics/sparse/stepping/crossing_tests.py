@@ -1,6 +1,7 @@
 """Tests whether an event function may cross zero in an interval, from a few of its values and rates.
 
-Values are at the start (0), in the middle (m) and at the end (1) of a step of size h. `side` is the sign of a function.
+Names end with 0 for values at the start, with m for values in the middle, and with 1 for values at the end of a step of
+size h (s). `side` is the current sign of a function, 1 or -1; 0 if it has not left zero.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ UNRESOLVED = 0.25
 
 @kernel
 def relative_noise(settings: Settings, watched: WatchedTables, e: int) -> float:
-    """Return the absolute noise of event function e that follows from its largest value, in its unit.
+    """Return the magnitude below which values of event function e are insignificant relative to its largest value.
 
-    Smaller values are due to round-off or to the drift of constraints.
+    Smaller values are due to round-off or, with Baumgarte's feedback, to the drift of constraints. The result is in the
+    unit of the function.
     """
     drifts = settings.interval <= 0 and (settings.alpha > 0.0 or settings.beta > 0.0)
     return (max(NOISE, settings.rtol) if drifts else NOISE) * watched.scale[e]
@@ -38,17 +40,18 @@ def relative_noise(settings: Settings, watched: WatchedTables, e: int) -> float:
 
 @kernel
 def noise(settings: Settings, run: RunState, e: int) -> float:
-    """Return the magnitude below which values of event function e are insignificant.
+    """Return the magnitude below which values of event function e are insignificant, in the unit of the function.
 
-    It includes the round-off of the positions or velocities of the system. If constraints or friction keep a quantity
-    at the level of its event, the value is this round-off.
+    It is at least the round-off of the positions or velocities of the system, because constraints or friction may hold
+    the quantity at the level of its event up to this round-off.
     """
     return max(relative_noise(settings, run.watched, e), ROUND_OFF * scale_at_rest(settings, run, e))
 
 
 @kernel
 def far_from_zero(watched: WatchedTables, e: int, h: float) -> bool:
-    """Return whether event function e is too far from zero at both ends of a step of size h to cross zero within it."""
+    """Return whether event function e, at both ends of a step of size h, is too far from zero to cross zero in between.
+    """
     g0, r0, g1, r1 = (
         at(watched.start, 2 * e), at(watched.start, 2 * e + 1), at(watched.end, 2 * e), at(watched.end, 2 * e + 1),
     )  # fmt: skip
@@ -61,9 +64,10 @@ def far_from_zero(watched: WatchedTables, e: int, h: float) -> bool:
 
 @kernel
 def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float) -> bool:
-    """Return whether a function with the sign `side` may cross zero between two times that are h apart.
+    """Return whether a function with the sign `side` may cross zero between two times that are h (s) apart.
 
-    g0 and g1 are its values at these times, r0 and r1 its rates.
+    g0 and g1 are its values at these times, r0 and r1 its rates. It may cross if the tangents at both times meet beyond
+    zero, as the minimum of a convex function lies above this point.
     """
     a, b, p, q = side * g0, side * g1, side * r0 * h, side * r1 * h
     if not (p < 0.0 < q):
@@ -78,8 +82,8 @@ def may_cross_between(side: float, previous: float, g0: float, g1: float, follow
     """Return whether a function of unknown rate may cross zero between two times at which it has the sign `side`.
 
     `previous`, g0, g1 and `following` are the values at four equidistant times; a crossing is sought between g0 and g1.
-    Either `previous` or `following` may be NaN. The test uses that a convex function lies above the lines through the
-    outer pairs of values.
+    One of `previous` and `following` may be NaN (unknown). A convex function lies above the lines through `previous`
+    and g0 and through g1 and `following`; it may cross if these lines meet beyond zero.
     """
     p, q = side * (g0 - previous), side * (following - g1)
     if math.isnan(p):
@@ -102,9 +106,9 @@ def parabola_crosses(side: float, g0: float, g1: float, g2: float) -> bool:
 
 @kernel
 def unresolved(g0: float, r0: float, gm: float, rm: float, g1: float, r1: float, h: float) -> bool:
-    """Return whether a function varies too fast to be resolved by values and rates at three times of a step.
+    """Return whether an event function varies too fast for three values and rates in a step of size h (s) to resolve it.
 
-    g0, gm and g1 are its values and r0, rm and r1 its rates at the start, middle and end of a step of size h.
+    g0, gm and g1 are its values and r0, rm and r1 its rates at the start, middle and end of the step.
     """
     largest = max(abs(g0), abs(gm), abs(g1))
     value, rate = 0.5 * (g0 + g1) + 0.125 * h * (r0 - r1), 1.5 * (g1 - g0) / h - 0.25 * (r0 + r1)
@@ -119,7 +123,11 @@ def sign(x: float) -> float:
 
 @kernel
 def suspicious(settings: Settings, run: RunState, e: int, h: float) -> bool:
-    """Return whether event function e may cross zero in the current step of size h."""
+    """Return whether event function e may cross zero in the current step of size h.
+
+    The test uses its values at the start, in the middle and at the end of the step. The sign of a function that was
+    zero is stored once it has left zero.
+    """
     watched, least = run.watched, noise(settings, run, e)
     side = watched.side[e]
     g0, gm, g1 = at(watched.start, 2 * e), at(watched.middle, 2 * e), at(watched.end, 2 * e)

@@ -1,4 +1,7 @@
-"""Location of jumps of a user function within a step whose stages do not resolve them."""
+"""Location of jumps of a user function within a step whose stages do not resolve them.
+
+Functions have the index p. Their inputs and outputs at the stages are interpolated by polynomials in time.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ class Discontinuity(NamedTuple):
 
 
 def locate_discontinuities(functions: Functions, p: int, step: ProbedStretch, detected: float) -> list[Discontinuity]:
-    """Return the times at which a step must end: discontinuities of function p, or times before unresolved changes.
+    """Return the times at which steps must end because of function p: jumps, or times before unresolved changes.
 
     Parameters
     ----------
@@ -100,8 +103,9 @@ def _jumps(
 ) -> list[float]:
     """Return a list with the time (s) between a and b at which function p jumps; empty if there is no jump.
 
-    ``evaluate(t, at)`` calls the function at time t with the inputs at time `at`. The jump is located in `changing`, a
-    function of time.
+    ``evaluate(t, at)`` calls the function at time t with its inputs at time `at`; a jump that is due to the inputs and
+    not to time is ignored. `changing` is the function of time in which the jump is located: the outputs, or their
+    deviation from the interpolant.
     """
     change = locate_change(changing, a, b)
     if change is None:

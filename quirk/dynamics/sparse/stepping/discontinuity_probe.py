@@ -7,9 +7,9 @@ stage of zero Runge-Kutta weight b_i are far outside the range of outputs at the
 act at such a stage and thereby change the states of all following stages, so that no stage of nonzero weight is in
 contact.
 
-The stages used for interpolation are called nodes. Functions have the index p; `ins` and `outs` are the arrays of
-inputs and outputs of each kind of function. User functions may belong to force elements, motions and relations, which
-are constraints given by functions.
+The stages used for interpolation are called nodes. Functions have the index p. User functions belong to one of four
+kinds: force laws, functions of time in force laws, relations (constraints given by functions), and functions of time in
+constraints. `ins` and `outs` are tuples of four arrays, with the inputs and outputs of the functions of each kind.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ class FunctionSamples(NamedTuple):
 
 @kernel
 def record_stage(samples: FunctionSamples, ins: Arrays, outs: Arrays, stage: int) -> None:
-    """Record the inputs and outputs of all user functions after the evaluation of a stage.
+    """Record the inputs and outputs of all user functions after the evaluation of stage number `stage`.
 
-    `ins` and `outs` are the arrays of inputs and of outputs of each kind of function.
+    `ins` and `outs` contain the inputs and outputs, by kind of function.
     """
     count = samples.limit.shape[0] // 2
     for p in range(count):
@@ -115,7 +115,7 @@ def outputs_at(samples: FunctionSamples, stage: int) -> int:
 
 @kernel
 def continue_from_last_stage(samples: FunctionSamples, stages: int) -> None:
-    """Copy the data of the last stage of a step to the first stage of the next step.
+    """Copy the inputs and outputs at the last stage of a step to the first stage of the next step.
 
     `stages` is the index of the last stage. The change of each function in the step is also stored, for comparison with
     the next step.
@@ -158,10 +158,11 @@ def output_range(samples: FunctionSamples, p: int) -> tuple[float, float]:
 
 @kernel
 def roughness(samples: FunctionSamples, highest: np.ndarray) -> float:
-    """Return the largest ratio of the highest terms of the interpolation polynomials to the range of the outputs.
+    """Return the largest ratio, over all functions, of the highest terms of the interpolation polynomial to the range.
 
-    The polynomials interpolate the outputs of each function over the n nodes of a step. `highest` (2 n,) are the
-    weights of the nodes in the two highest terms.
+    The polynomials interpolate the outputs of each function at the n nodes of a step; the range is that of these
+    outputs. `highest` (2 n,) are the coefficients by which the outputs at the nodes are multiplied to obtain the two
+    highest terms.
     """
     worst, nodes = 0.0, samples.stages.shape[0]
     for p in range(samples.limit.shape[0] // 2):
@@ -212,11 +213,11 @@ def missed_change(
     gap: float,
     cleared: float,
 ) -> float:
-    """Return a time (s) between nodes at which a function differs from its interpolant; infinity if there is none.
+    """Return a time (s) in the step at which a function differs too much from its interpolant, or infinity.
 
     `step` contains the start and size of the step, and the range of times at which functions may be called; `gap` is
-    the maximum interval between two calls, and `cleared` the time up to which the step has already been searched.
-    Failures of a function between stages are ignored, because the run may never call the function at these times.
+    the maximum interval between two calls (s), and `cleared` the time up to which the step has already been searched.
+    NaN results between stages are ignored, because the run may never call the function at these times.
     """
     t, h, low, high = step
     count = samples.limit.shape[0] // 2
@@ -243,7 +244,7 @@ def missed_change(
 
 @kernel
 def outside_range(samples: FunctionSamples, p: int, stage: int) -> bool:
-    """Return whether outputs of function p at a stage of zero weight b_i are far outside the range at other stages."""
+    """Return whether outputs of function p at a stage of zero weight b_i are far outside their range at the nodes."""
     e, outside = SAMPLE_SIZE * p, False
     change, largest = output_range(samples, p)
     for c in range(samples.entries[e + OUTS]):
@@ -269,9 +270,10 @@ def compute_basis(samples: FunctionSamples, theta: float) -> None:
 
 @kernel
 def deviates(samples: FunctionSamples, ins: Arrays, outs: Arrays, p: int, time: float) -> bool:
-    """Return whether the outputs of function p, with interpolated inputs, differ too much from their interpolant.
+    """Return whether the outputs of function p at time `time` (s) differ too much from their interpolant.
 
-    The function is called at time `time` (s); samples.basis must contain the interpolation weights for this time.
+    The function is called with interpolated inputs; samples.basis must contain the interpolation weights for this time.
+    `ins` and `outs` contain the inputs and outputs by kind of function, and are overwritten for this function.
     """
     e, nodes = SAMPLE_SIZE * p, samples.stages.shape[0]
     inputs, returned = ins[samples.entries[e + KIND]], outs[samples.entries[e + KIND]]

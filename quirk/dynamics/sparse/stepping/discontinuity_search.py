@@ -16,9 +16,9 @@ LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
 
 
 def renew_pieces(run: RunState, breaks: Breaks, t: float) -> RunState:
-    """Return the run with updated intervals between breaks (times at which steps must end), from time t (s) on.
+    """Return the run with updated intervals between breaks, from time t (s) on; the next step begins at t.
 
-    The next step begins at t.
+    Breaks are times at which steps must end.
     """
     run.counts.piece = 0
     pieces = [x for piece in breaks.pieces(t) for x in piece]
@@ -49,10 +49,11 @@ class DiscontinuitySearch:
         self.next_delay = LEAST_REST
 
     def search(self, run: RunState, functions: Functions, gap: float) -> RunState:
-        """Search the last computed step for jumps of user functions; return the run with breaks at located jumps.
+        """Search the last computed step for jumps of user functions; return the run, with a break at each located jump.
 
         A break is a time at which a step must end. `gap` is the maximum interval between calls of user functions, s. If
-        a jump is located, the step is repeated and ends at the first jump.
+        a jump is located, the step is repeated and ends at the first jump. Otherwise the next suspicious steps are not
+        searched.
         """
         counts, clock, breaks = run.counts, run.clock, self._breaks
         t, h, piece = float(clock.t), float(clock.t_new - clock.t), breaks.piece(float(clock.t))

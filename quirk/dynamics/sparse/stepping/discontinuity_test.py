@@ -20,7 +20,11 @@ ABRUPT_ERROR = 100.0
 
 @kernel
 def function_arrays(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
-    """Return the arrays of inputs and the arrays of outputs of user functions, by kind from OF_FORCE to OF_MOTION."""
+    """Return the arrays of inputs and the arrays of outputs of user functions, one array for each kind of function.
+
+    The kinds are, in this order, force laws, functions of time in force laws, constraints, and functions of time in
+    constraints.
+    """
     relations = nodes.relations
     ins = forces.inputs, forces.motions.numbers, relations.inputs, relations.motions.numbers
     return ins, (forces.outputs, forces.inputs, relations.outputs, relations.inputs)
@@ -28,7 +32,8 @@ def function_arrays(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
 
 @kernel
 def record_functions(mechanism: Mechanism, settings: Settings, run: RunState, stage: int) -> None:
-    """Record the inputs and outputs of all user functions at a stage."""
+    """Record the inputs and outputs of all user functions at the stage with the given index, which was evaluated last.
+    """
     if settings.gap < math.inf:
         ins, outs = function_arrays(mechanism.forces, mechanism.nodes)
         record_stage(run.functions, ins, outs, stage)

@@ -67,8 +67,9 @@ class WatchedTables(NamedTuple):
     change : (Q,) magnitude of the change in the previous step
     turning : indices of the functions that count full turns
     built_in : (Q,) whether the function varies no faster than the motion of bodies
-    start, middle, end : (2 Q,) value and rate at these times of the step; unknown rates are NaN
-    samples : (2 (MOST_SAMPLES + 1) Q,) values and rates along a step
+    start, middle, end : (2 Q,) value and rate of each function at the start, middle and end of the step; unknown rates
+        are NaN
+    samples : (2 (MOST_SAMPLES + 1) Q,) values and rates at equidistant times of the step
     state, slope : (size,) scratch arrays for a state and its time derivative
     crossings : (NOTED ROOM,) events recorded since the last call of compiled code
     hit : (Q,) AT_ZERO or BY_A_JUMP for events at the end of the step, else 0
@@ -108,7 +109,7 @@ def place_of_value(laws: Forces, e: int) -> int:
 
 @kernel
 def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Evaluate, at time t (s) and state y, all quantities on which event functions depend.
+    """Evaluate all quantities on which event functions depend, at time t (s) and state y.
 
     `alpha` and `beta` are Baumgarte's rates, 1/s.
     """
@@ -135,9 +136,9 @@ def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: 
 
 @kernel
 def set_turn_reference(watched: WatchedTables, t: float, values_and_rates: np.ndarray) -> None:
-    """Set the reference for counting full turns to the values and rates of the event functions at time t (s).
+    """Store the current values and rates of the event functions that count full turns, as reference for the count.
 
-    `values_and_rates` (2 Q,) contains the values and rates of all Q event functions.
+    `values_and_rates` (2 Q,) contains the values and rates of all Q event functions at time t (s).
     """
     for n in range(watched.turning.shape[0]):
         e, o = watched.turning[n], watched.laws.turns[TURN_ENTRIES * n + REFERENCE_AT]
@@ -176,19 +177,19 @@ def energy(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray
 
 @entry(needed_by="watched quantities need", effort=2)
 def quantities_at(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, out: np.ndarray) -> bool:
-    """Compute the values and rates of all Q event functions at a state, in `out` (2 Q,); return False if one is NaN.
+    """Compute the values and rates of all Q event functions at time t (s) and state y, in `out` (2 Q,).
 
-    t is the time (s), and y the state.
+    Returns False if a value is NaN. Unlike `values`, the state may be any state, independent of the step of the run.
     """
     return values(mechanism, watched, t, y, 0.0, 0.0, out)
 
 
 @entry(needed_by="observations need", effort=4)
 def laws_at(constants: np.ndarray, kin: np.ndarray, laws: Forces, t: float, y: np.ndarray, out: np.ndarray) -> None:
-    """Compute values and rates of the event functions in the form of force laws at a state, in `out` (2 Q,).
+    """Compute values and rates of the event functions in the form of force laws at time t (s) and state y, in `out`.
 
-    t is the time (s), y the state, and Q the number of all event functions. `constants` are those of the bodies, whose
-    poses are stored in the scratch array `kin`.
+    `out` (2 Q,) has elements for all Q event functions. `constants` are those of the bodies, whose poses are stored in
+    the scratch array `kin`.
     """
     poses(constants, y, kin)
     for e in range(laws.entries.shape[0] // ELEMENT_SIZE):

@@ -1,9 +1,9 @@
 """Location of zero crossings of event functions within a step.
 
-All functions are evaluated at the end of each step and, if one is near zero, also in its middle, at the state given by
-the cubic Hermite interpolant of the step. If these values indicate that a function may have crossed zero, or do not
-resolve the function, the continuous extension of the step is sampled, with states projected onto the constraints, and
-each crossing is located to round-off. A step with an event that has an action is repeated, to end at the event.
+All functions are evaluated at the end of each step and, if one is near zero, also at an approximate state in the middle
+of the step. If these values indicate that a function may have crossed zero, or do not resolve the function, it is
+sampled at equidistant times, at states of the continuous extension projected onto the constraints, and each crossing is
+located to round-off. A step with an event that has an action is repeated, to end at the event.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def sample(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState
 def correct_first_signs(settings: Settings, run: RunState) -> None:
     """Correct the signs, in the first step of a run, of event functions that start at zero and have unknown rates.
 
-    As in `determine_signs`, such a function has the sign of its rate, here that of the first sampled interval, so that
-    a crossing at the end of one run is not repeated at the start of the next one.
+    The sign becomes that of the mean rate in the first sampled interval, so that a crossing at the end of one run is
+    not recorded again at the start of the next one.
     """
     watched, clock = run.watched, run.clock
     if clock.t > settings.start:
@@ -104,7 +104,10 @@ def correct_first_signs(settings: Settings, run: RunState) -> None:
 
 @kernel
 def first_action(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> float:
-    """Return the time (s) of the first event with an action in the step; infinity if there is none."""
+    """Return the time (s) of the first event with an action in the step; infinity if there is none.
+
+    The index of its event function is stored in run.counts.capped.
+    """
     watched, first = run.watched, math.inf
     for e in range(watched.side.shape[0]):
         if watched.acts[e] == 0:
@@ -123,7 +126,7 @@ def first_action(mechanism: Mechanism, stepper: Any, settings: Settings, run: Ru
 
 @kernel
 def note_crossings(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int) -> bool:
-    """Record the zero crossings of event function e in the step; return whether one of them has an action."""
+    """Record the zero crossings of event function e in the step; return whether a crossing triggers an action."""
     watched, since, acts = run.watched, run.clock.t, False
     while run.counts.happened < ROOM:
         t = next_crossing(mechanism, stepper, settings, run, e, watched.side[e], since)
@@ -145,7 +148,10 @@ def note_crossings(mechanism: Mechanism, stepper: Any, settings: Settings, run: 
 
 @kernel
 def rate_at_end(run: RunState, e: int) -> float:
-    """Return the rate of event function e at the end of a sampled step; if it is unknown, that of the last interval."""
+    """Return the rate of event function e at the end of a sampled step.
+
+    If the rate is unknown, the difference quotient over the last sampled interval is returned.
+    """
     watched, clock, samples = run.watched, run.clock, run.counts.samples
     rate = at(watched.end, 2 * e + 1)
     if math.isnan(rate):
@@ -156,10 +162,10 @@ def rate_at_end(run: RunState, e: int) -> float:
 
 @kernel
 def about_to_cross(settings: Settings, run: RunState, e: int, tolerance: float) -> bool:
-    """Return whether a crossing of event function e just after the end of the step counts as a crossing at its end.
+    """Return whether a crossing of event function e just after the end of the step is counted as a crossing at its end.
 
-    It does if steps cannot be shorter, so that round-off would prevent the crossing. `tolerance` is the interval (s)
-    within which events count as simultaneous.
+    This is so if a further step up to the crossing would be too short for the round-off of times. `tolerance` is the
+    interval (s) within which events count as simultaneous.
     """
     watched, clock, last = run.watched, run.clock, run.clock.t_new >= settings.end
     g, side, rate = at(watched.end, 2 * e), watched.side[e], rate_at_end(run, e)
@@ -179,7 +185,7 @@ def about_to_cross(settings: Settings, run: RunState, e: int, tolerance: float) 
 def record_crossings(
     mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, tolerance: float
 ) -> StepOutcome:
-    """Record the zero crossings in the step; return EVENT if a crossing at its end has an action, else GONE_ON.
+    """Record the zero crossings in the step; return EVENT if a crossing at its end triggers an action, else GONE_ON.
 
     Crossings at times that differ by less than `tolerance` (s) are simultaneous.
     """
@@ -201,10 +207,10 @@ def record_crossings(
 
 @kernel
 def any_near_zero(watched: WatchedTables, h: float, long_step: bool) -> bool:
-    """Return whether an event function may be near zero in a step of size h; signs at the start of the step are stored.
+    """Return whether an event function may be near zero in a step of size h (s).
 
-    `long_step` is true for a step that is recorded in several parts; functions with unknown rates then count as near
-    zero.
+    The signs at the start of the step are stored. `long_step` is true for a step that is recorded in several parts;
+    functions with unknown rates then count as near zero.
     """
     near = False
     for e in range(watched.side.shape[0]):
@@ -218,7 +224,7 @@ def any_near_zero(watched: WatchedTables, h: float, long_step: bool) -> bool:
 def must_be_sampled(
     mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, near_zero: bool, long_step: bool
 ) -> bool:
-    """Return whether an event function may cross zero in the step, so that the step must be sampled.
+    """Return whether event functions must be sampled within the step, because one of them may cross zero.
 
     `near_zero` is the result of `any_near_zero`; `long_step` is true for a step that is recorded in several parts.
     """
@@ -234,10 +240,11 @@ def must_be_sampled(
 
 @kernel
 def sample_count(settings: Settings, h: float, may: bool) -> int:
-    """Return the number of intervals of a step of size h at whose ends event functions are sampled; 1 for none.
+    """Return the number of equal intervals of a step of size h (s) at whose ends event functions are sampled.
 
-    `may` is whether their values at the ends and in the middle of the step show that one may cross zero. Otherwise the
-    step is sampled only if event functions may vary faster than the motion, so that these values do not show it.
+    `may` is whether the values at the ends and in the middle of the step show that a function may cross zero. Otherwise
+    the result is 1, no sampling, unless event functions may vary faster than the motion, so that three values are not
+    sufficient.
     """
     least = SAMPLES if may else 1
     return max(least, min(math.ceil(h / settings.watch_interval), MOST_SAMPLES))
@@ -245,7 +252,8 @@ def sample_count(settings: Settings, h: float, may: bool) -> int:
 
 @kernel
 def start_next_step(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
-    """Copy the values of event functions at the end of the step to the start of the next step."""
+    """Copy the values of event functions at the end of the step to the start of the next step; update their magnitudes.
+    """
     watched, count = run.watched, run.watched.side.shape[0]
     set_turn_reference(watched, run.clock.t_new, watched.end)
     for e in range(count):
@@ -259,7 +267,8 @@ def start_next_step(mechanism: Mechanism, settings: Settings, run: RunState) -> 
 def search_for_events(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> StepOutcome:
     """Search an accepted step for events; return the reason to leave the step loop, or GONE_ON.
 
-    If the step must be repeated to end at an event, at clock.cap, counts.position is set to BETWEEN (no step pending).
+    If an event with an action occurs within the step, the step must be repeated to end at this event: its time is
+    stored in clock.cap, and counts.position becomes BETWEEN.
     """
     watched, clock, counts = run.watched, run.clock, run.counts
     h, alpha, beta = clock.t_new - clock.t, settings.alpha, settings.beta

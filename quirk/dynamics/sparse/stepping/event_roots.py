@@ -27,14 +27,14 @@ AS_GOOD_AS_ZERO = 1e-6
 
 @kernel
 def project_watched_state(mechanism: Mechanism, settings: Settings, run: RunState, t: float) -> None:
-    """Project the state in run.watched at time t (s) onto the constraints, if the run uses projection."""
+    """Project the state run.watched.state, at time t (s), onto the constraints, if the run uses projection."""
     if keeps_to_constraints(mechanism, settings):
         project(mechanism, t, run.watched.state, settings.length, run.counts, False)
 
 
 @kernel
 def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, t: float) -> float:
-    """Return the value of event function e at time t (s) within the step."""
+    """Return the value of event function e at time t (s) within the step, at the projected continuous extension."""
     watched = run.watched
     between(mechanism, stepper, settings, run, t, watched.state)
     run.counts.position = StepPosition.DENSE
@@ -69,8 +69,8 @@ def root(
 ) -> float:
     """Return the first time between a and b (s) at which event function e no longer has the sign `side`, to round-off.
 
-    ga and gb are its values at a and b. The root is found by the Illinois variant of false position, with bisection
-    where this variant is slow. Reaching zero counts as a crossing, unless the function was zero at the start.
+    ga and gb are its values at a and b. The method is the Illinois variant of false position, with bisection where the
+    variant is slow. Reaching zero counts as a crossing, unless the function is zero at a.
     """
     width, onto, fresh, moved = b - a, side * ga > 0.0, True, 0
     ga = nonzero_value(side, ga, gb) if gb != 0.0 else ga
@@ -104,9 +104,9 @@ def root(
 def minimum_crossing(
     mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, a: float, c: float
 ) -> float:
-    """Return a time between a and c (s) at which event function e no longer has the sign `side`, or infinity.
+    """Return a time between a and c (s) at which event function e has the opposite of the sign `side`, or infinity.
 
-    The function is minimized, or maximized for negative `side`, by the golden-section method.
+    The minimum of the function, or its maximum for negative `side`, is searched by the golden-section method.
     """
     b = a + GOLDEN * (c - a)
     gb, below = side * sampled(mechanism, stepper, settings, run, e, b), -noise(settings, run, e)

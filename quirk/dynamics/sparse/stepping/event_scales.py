@@ -1,7 +1,7 @@
-"""Magnitudes of event functions and of the positions and velocities from which they are computed.
+"""Magnitudes of event functions, and of the positions and velocities from which they are computed.
 
-Round-off is proportional to these magnitudes. A named position or velocity that is zero at rest has no magnitude of its
-own; its natural scale is that of the whole system.
+Round-off is proportional to these magnitudes. The natural scale of an event function is the largest position or
+velocity of its dimension in the whole system, because the quantity itself may be zero at rest.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def unit(dimension: int, length: float, rate: float) -> float:
 
 @kernel
 def scale_at_rest(settings: Settings, run: RunState, e: int) -> float:
-    """Return the natural scale of event function e, also for a system at rest; 0 if its dimension is unknown.
+    """Return the natural scale of event function e, which is positive even at rest; 0 if its dimension is unknown.
 
-    A velocity that moves bodies by less than the round-off of positions in the duration of a run is round-off, so that
-    velocities have at least the scale of one characteristic length in this duration.
+    The scale of velocities is at least one characteristic length in the duration of the run, because slower motions are
+    within the round-off of positions.
     """
     duration = run.clock.requested - settings.start
     least = unit(run.watched.dimension[e], settings.length, 1.0 / duration if duration > 0.0 else 0.0)
@@ -46,7 +46,10 @@ def scale_at_rest(settings: Settings, run: RunState, e: int) -> float:
 
 @kernel
 def update_scales(mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray) -> None:
-    """Update the largest magnitudes of all event functions at state y, from their values in `run.watched.start`."""
+    """Update the largest magnitude and the natural scale of each event function at state y.
+
+    The values of the functions are those in `run.watched.start`.
+    """
     watched, length = run.watched, settings.length
     distance, rate = largest_distance(mechanism.constants, y), speed(mechanism.constants, y, length)
     for e in range(watched.side.shape[0]):

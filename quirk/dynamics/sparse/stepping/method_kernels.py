@@ -1,4 +1,4 @@
-"""Register of the kernels (compiled functions) of each integration method, by the class of its stepper.
+"""Registry of the kernels (compiled functions) of each integration method, by the class of its stepper.
 
 A stepper is a record with the data of a method. Its field `exponent` is the inverse of the order of the error in the
 step size.
@@ -21,13 +21,13 @@ MOST_PARTS = 32
 
 @kernel
 def undivided(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-    """Return 1, because a recorded step is not divided into parts."""
+    """Number of parts into which a recorded step is divided: 1, the default of methods without a rule of their own."""
     return 1
 
 
 @kernel
 def keep_rejected_size(mechanism: Mechanism, stepper: Any, run: RunState, h: float, ended: bool) -> None:
-    """Keep the step size chosen by the error control after a rejected step: do nothing.
+    """Do nothing after a rejected step, so that the step size chosen by the error control remains.
 
     This is the default for methods without a rule of their own.
     """
@@ -66,8 +66,9 @@ def implement(
     Parameters
     ----------
     take : function that computes a step
-    between, estimate : functions that compute the state at a time within the step, and an approximation of that state
-    close : function that prepares the next step
+    between, estimate : functions that compute the state at a time within the step: by the continuous extension, and by
+        a cheaper approximation
+    close : function that prepares the next step after an accepted step
     parts : function that returns the number of parts into which a recorded step is divided
     replan : function that chooses the step size after a rejected step
     """

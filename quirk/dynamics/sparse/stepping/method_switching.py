@@ -2,15 +2,15 @@
 
 The steps of an explicit method are short for one of three reasons: the motion changes fast; a component that has
 already decayed is stiff; or round-off limits the error estimate. In the second case step sizes may be well below the
-stability bound: the error of decayed components has a lower order than the method (Hairer and Wanner, Solving Ordinary
-Differential Equations II, IV.15), so that the error estimate keeps steps below this bound, the more so the smaller the
-tolerance. Therefore the criterion is the motion itself: if it is a polynomial of low degree over many explicit steps,
-an implicit method can take one step instead.
+stability bound, because the error estimate of decayed components has a lower order than the method (Hairer and Wanner,
+Solving Ordinary Differential Equations II, IV.15), the more so the smaller the tolerance. Therefore the criterion is
+the motion itself: if it is a polynomial of low degree over many explicit steps, an implicit method can take one step
+instead of these.
 
-Whether the implicit method is still faster is decided by trial: the explicit method takes a few steps, and the method
-that advances further for its cost continues. Costs are counted in evaluations and not measured in time, so that runs
-are reproducible bit for bit. A decision is made when the work since the last decision equals all work before it, so
-that wrong decisions at most double the cost of a run. A break is a time at which a step must end.
+A trial decides whether the implicit method is still faster: the explicit method takes a few steps, and the method that
+advances further for its cost is used from then on. Costs are counted in evaluations and not measured in time, so that
+runs are reproducible bit for bit. A decision is made when the work since the last decision equals all work before it,
+so that wrong decisions at most double the cost of a run. A break is a time at which a step must end.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ AFRESH = 1e-8
 
 @dataclass(frozen=True)
 class Judged:
-    """Cost statistics for method switching; they are kept when constraints or forces are enabled or disabled.
+    """Cost statistics of a run for method switching; they persist when constraints or forces are enabled or disabled.
 
     Attributes
     ----------
@@ -93,14 +93,14 @@ GIVEN = ("_solver", "_settings", "_switch", "_stepper", "_explicit", "_spacing",
 
 
 class MethodSwitching:
-    """Decisions between two methods for an adaptive run, at increasing intervals of computational work.
+    """Decisions between an explicit and an implicit method for an adaptive run, at increasing intervals of work.
 
     Parameters
     ----------
     solver, settings : evaluator of the model, and settings of the run
-    method : initial method; without effect unless it is an explicit Runge-Kutta method
-    switch : implicit method, or None for a warning of stiffness instead
-    stepper : function that returns the stepper of a method
+    method : initial method; there are no decisions unless it is an explicit Runge-Kutta method
+    switch : implicit method, or None to issue a warning if the system is stiff
+    stepper : function that returns the stepper (arrays and step loops) of a method
     of_users : whether the system has user-defined functions or force elements
     """
 
@@ -139,9 +139,9 @@ class MethodSwitching:
         return self._looking and self._switch is not None
 
     def start(self, t: float, judged: Judged) -> MethodChange | None:
-        """Start an interval at time t (s) with the cost statistics `judged` of the preceding interval.
+        """Start an interval of the run at time t (s) with the cost statistics `judged` of the preceding interval.
 
-        Returns a switch to the last method of the preceding interval, or None if that method is in use.
+        Returns a switch to the last method of the preceding interval; None if the run has no methods to choose from.
         """
         self._judged, self._urged, change = judged, False, None
         if self._switch is not None and self._looking:
@@ -177,7 +177,7 @@ class MethodSwitching:
 
     @property
     def _every(self) -> int:
-        """Number of attempted steps between two calls of `decide`."""
+        """Number of attempted steps between two states of the recorded motion, or between two checks of a trial."""
         return TRIAL // 2 if self._trial is not None else self._spacing
 
     def decide(self, run: RunState, tried: int) -> MethodChange | None:
@@ -211,7 +211,7 @@ class MethodSwitching:
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
         """Discard the recorded motion at a jump of the state or of loads, and plan a new recording.
 
-        t is the time (s), and `tried` the number of attempted time steps. Unless `soon`, the recording begins
+        t is the time (s), and `tried` the number of attempted time steps. If not `soon`, the recording begins
         FIRST_LOOK steps later, because jumps may be so frequent that there are only a few steps between them.
         """
         if not self._looking or self._trial is not None or self._judged.implicit or (tried < self._noting and not soon):
@@ -248,11 +248,11 @@ class MethodSwitching:
 
     @property
     def _needed(self) -> float:
-        """Cost of the work between the last decision and the next one, in evaluations of y'."""
+        """Amount of work between the last decision and the next one, in evaluations of y'."""
         return max(FIRST_LOOK * self._explicit.stages, (GROWTH - 1) * self._judged.work)
 
     def _account(self, t: float, tried: int) -> None:
-        """Add the cost and the time advanced since the last call to the statistics.
+        """Add the cost and the advanced time since the last call to the cost statistics.
 
         t is the current time (s) and `tried` the number of attempted time steps.
         """
@@ -262,7 +262,7 @@ class MethodSwitching:
         self._since, self._tried = t, tried
 
     def _settled(self, t: float, tried: int) -> float:
-        """Start a new interval between decisions; return the time (s) by which the run advanced in the last one.
+        """Start new cost statistics after a decision; return the time (s) advanced since the decision before.
 
         t is the current time (s), and `tried` the number of attempted time steps.
         """
@@ -272,7 +272,7 @@ class MethodSwitching:
         return known.advanced
 
     def _plan(self, t: float, tried: int) -> None:
-        """Choose the number of steps until the recording of the motion begins, and until the next decision.
+        """Choose the step numbers at which the recording of the motion begins, and at which the next decision is made.
 
         t is the current time (s), and `tried` the number of attempted time steps.
         """
@@ -290,7 +290,7 @@ class MethodSwitching:
         self._rough = False
 
     def _note(self, run: RunState) -> None:
-        """Record the current state, the step size allowed by the error, and the interval between breaks.
+        """Record the current state, the step size allowed by the error, and the index of the interval between breaks.
 
         A break is a time at which a step must end.
         """
@@ -309,8 +309,8 @@ class MethodSwitching:
     def _faster_method(self, y: np.ndarray, t: float, since: float) -> MethodChange | None:
         """Return the switch to the implicit method if it is faster at state y and time t (s); otherwise None.
 
-        If there is no implicit method, a warning is issued instead. `since` is the time advanced since the last
-        decision, s.
+        If the run has no implicit method and the system is stiff, a warning is issued. `since` is the time advanced
+        since the last decision, s.
         """
         if self._rough or len(self._pieces) != 1:
             return None
@@ -342,10 +342,10 @@ class MethodSwitching:
         return None
 
     def _worthwhile(self, t: float, h: float, rate: float, speed: float) -> bool:
-        """Return whether the implicit method saves more than the cost of its preparation.
+        """Return whether the implicit method saves more than the cost of its preparation, for example its compilation.
 
-        The cost is compared with that of explicit steps of size h (s) from time t (s) on. `rate` is the rate of decay
-        of the fastest modes, and `speed` the magnitude of their eigenvalues, 1/s.
+        The rest of the run, from time t (s) on, would take explicit steps of size h (s). `rate` is the largest rate of
+        decay of the fast modes, and `speed` the largest magnitude of their eigenvalues, 1/s.
         """
         rest = (self._settings.end - t) / h * self._explicit.stages * self._solver.slots.bodies
         # The modes of internal variables are unknown.
@@ -378,7 +378,7 @@ class MethodSwitching:
         return MethodChange(self._explicit)
 
     def _return(self, t: float, tried: int) -> MethodChange:
-        """End a trial of the explicit method; return the switch back to the implicit method.
+        """End a trial of the explicit method without success; return the switch back to the implicit method.
 
         t is the current time (s), and `tried` the number of attempted time steps.
         """

@@ -1,7 +1,7 @@
 """Steppers: arrays and compiled step loops of all integration methods.
 
-A slope is the derivative y' at a state, a stage is an evaluation within a step, and `size` is the number of elements of
-a state.
+A slope is the derivative y' at a state; a stage is a state within a step at which the slope is evaluated. `size` is the
+number of elements of a state in the layout of compiled code.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ CLEARANCE, END_DISTANCE = 0.2, 0.2
 
 
 def passages_between(nodes: np.ndarray) -> np.ndarray:
-    """Return fractions of a step, ascending, that are far from all stages and from the end of the step.
+    """Return the fractions of a step, ascending, at which it may cross a singular configuration: far from all stages.
 
-    They are the middles of the gaps between the stages at the fractions `nodes` of the step, where half the gap is at
-    least CLEARANCE times the distance from the closer end of the step, and the end of the step is at least END_DISTANCE
-    away.
+    They are the middles of the gaps between successive stages, at the fractions `nodes` of the step. Half the gap must
+    be at least CLEARANCE times the distance from the nearer end of the step, and the distance from the end of the step
+    must be at least END_DISTANCE.
     """
     ends = np.unique(np.append(nodes, [0.0, 1.0]))
     middle, half = (ends[1:] + ends[:-1]) / 2, np.diff(ends) / 2
@@ -55,7 +55,7 @@ class RungeKuttaStepper:
     ----------
     record : coefficients and arrays of the method
     loop, watched_loop : step loops without events, and with events
-    memory : arrays of the last step that affect the next step
+    memory : arrays of the last step on which the next step depends
     """
 
     loop, watched_loop = staticmethod(runge_kutta_steps), staticmethod(runge_kutta_steps_with_events)
@@ -74,7 +74,7 @@ class RungeKuttaStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays of the last step that affect the next step."""
+        """Arrays of the last step on which the next step depends."""
         return [self.record.k, self.record.stage, self.record.change, self.record.round_off]
 
     def begin(self, slope: np.ndarray) -> None:
@@ -88,7 +88,7 @@ class RungeKuttaStepper:
 
 
 class RosenbrockStepper:
-    """Arrays and step loops of a Rosenbrock method; see `RungeKuttaStepper`."""
+    """Arrays and step loops of a Rosenbrock method, with the same attributes as `RungeKuttaStepper`."""
 
     loop, watched_loop = staticmethod(rosenbrock_steps), staticmethod(rosenbrock_steps_with_events)
 
@@ -122,7 +122,7 @@ class RosenbrockStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays of the last step that affect the next step."""
+        """Arrays of the last step on which the next step depends."""
         return real_arrays(self.record, OF_TABLES)
 
     def begin(self, slope: np.ndarray) -> None:
@@ -143,7 +143,7 @@ OF_STATES = (
 
 
 class RadauStepper:
-    """Arrays and step loops of a Radau IIA method; see `RungeKuttaStepper`."""
+    """Arrays and step loops of a Radau IIA method, with the same attributes as `RungeKuttaStepper`."""
 
     loop, watched_loop = staticmethod(radau_steps), staticmethod(radau_steps_with_events)
 
@@ -173,7 +173,7 @@ class RadauStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays of the last step that affect the next step."""
+        """Arrays of the last step on which the next step depends."""
         return real_arrays(self.record, OF_TABLES)
 
     def begin(self, slope: np.ndarray) -> None:
@@ -188,7 +188,7 @@ class RadauStepper:
 
 
 class TaylorStepper:
-    """Arrays and step loops of the Taylor series method; see `RungeKuttaStepper`."""
+    """Arrays and step loops of the Taylor series method, with the same attributes as `RungeKuttaStepper`."""
 
     loop, watched_loop = staticmethod(taylor_steps), staticmethod(taylor_steps_with_events)
 
@@ -208,7 +208,7 @@ class TaylorStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays of the last step that affect the next step."""
+        """Arrays of the last step on which the next step depends."""
         return real_arrays(self.record, ("motions", "handed"))
 
     def begin(self, slope: np.ndarray) -> None:

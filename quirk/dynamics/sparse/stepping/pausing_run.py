@@ -1,4 +1,4 @@
-"""Runs that pause within a step, at requested times."""
+"""Runs that pause within a step, at times requested one by one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .run_state import Restart, StepOutcome, StepPosition
 
 
 class PausingRun(CompiledRun):
-    """A run that pauses at a requested time within the step that contains it, until the next request.
+    """A run that pauses at a requested time within the step that contains it, until the next time is requested.
 
     Steps do not depend on the requested times. Only the state at the pause is available; `store_present_state` stores
     it as output.
@@ -29,9 +29,10 @@ class PausingRun(CompiledRun):
     """
 
     def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, resume: ResumePoint) -> None:
-        """Continue from a state y on the constraints at time t (s), with the angles (K, 3) of K joints, rad.
+        """Set the initial state of the run: a state y on the constraints at time t (s).
 
-        `flow` is the right-hand side; `resume` contains the step size and counters with which the run continues.
+        `angles` (K, 3), rad, are the angles of K joints, and `flow` is the right-hand side y' = f(t, y); `resume`
+        contains the step size and counters with which the run continues.
         """
         self.paused = self._unknown = False
         super().enter(flow, t, y, angles, resume)
@@ -44,7 +45,7 @@ class PausingRun(CompiledRun):
         self.run.requested_times[0], self.run.counts.passed, self.paused = t, 0, False
 
     def _refer_to(self, t: float) -> None:
-        """Set the scale of negligible times from the requested time t (s) and the step size.
+        """Set the time scale relative to which times are negligible, from the requested time t (s) and the step size.
 
         Other runs derive this scale from their end time, but a run that pauses has no end time.
         """
@@ -69,7 +70,10 @@ class PausingRun(CompiledRun):
         self.settings = settings
 
     def proceed(self, max_steps: int | None = None) -> bool:
-        """Advance the run for a fraction of a second, by at most `max_steps` steps; return False at its end."""
+        """Advance the run for a fraction of a second of computing time; return False at its end.
+
+        `max_steps` is the maximum number of time steps.
+        """
         self._begin()
         if self.settings.end == np.inf > self.run.requested_times[-1]:
             self._refer_to(float(self.run.requested_times[-1]))
@@ -102,15 +106,15 @@ class PausingRun(CompiledRun):
         return super()._enter(max_steps)
 
     def _take_output(self, start: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Store nothing, because the only output is the state at the pause; see `store_present_state`.
+        """Store nothing: the only output of such a run is the state at the pause, stored by `store_present_state`.
 
         `start` is not used.
         """
 
     def _note_outcome(self, outcome: int) -> None:
-        """Store whether the run has paused, and the event functions with actions that cross zero at the current time.
+        """Store whether the run has paused, and which event functions with actions cross zero at the current time.
 
-        `outcome` is the return code of the last call of compiled code.
+        `outcome` is the return code of the last call of compiled code, a `run_state.StepOutcome`.
         """
         self.paused, self._unknown = outcome == StepOutcome.PAUSED and bool(self.run.counts.passed > 0), False
         super()._note_outcome(outcome)
@@ -150,18 +154,18 @@ class PausingRun(CompiledRun):
 
     @property
     def lanes_now(self) -> np.ndarray:
-        """State at the time `now`, in the layout of compiled code: blocks of eight bodies."""
+        """State (size,) at the time `present_time`, in the layout of compiled code: blocks of eight bodies."""
         return self.run.states[: self.solver.size] if self.paused else self.run.y
 
     @property
     def quadrants_now(self) -> np.ndarray:
-        """Quadrants (2 K,), counted over full turns, of the plane vectors of K joints at the time `now`.
+        """Quadrants (2 K,) of the angles of K joints at the time `present_time`, counted over full turns.
 
-        The angles of each joint are represented by two plane vectors.
+        The angles of each joint are represented by two vectors in the plane; an element is the quadrant of one of them.
         """
         counter = self.run.counter
         return counter.kept[: len(counter.quadrants)] if self.paused else counter.quadrants
 
     def store_present_state(self) -> None:
-        """Store the state at the time `now` as output."""
+        """Store the state at the time `present_time` as output."""
         self.output.add(self.present_time, self.lanes_now.copy(), self.quadrants_now)

@@ -1,8 +1,9 @@
-"""User functions and switching force laws of a compiled run, recorded at the stages of a step to detect jumps.
+"""User functions and switching force laws of a compiled run, whose inputs and outputs are recorded to detect jumps.
 
-The stages of nonzero Runge-Kutta weight b_i are the nodes of interpolation polynomials in time. The entries of a
-function are integers: the indices of its inputs and outputs. Functions have the index p; theta is a fraction of the
-step; Phi denotes the residuals of the constraint rows.
+They are recorded at the stages of each step. The stages of nonzero Runge-Kutta weight b_i are the nodes of
+interpolation polynomials in time. The table entries of a function are integers: the address of its compiled code, and
+the indices of its inputs and outputs. Functions have the index p; theta is a fraction of the step; Phi denotes the
+residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ AT_NODE = 1e-13
 
 
 def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
-    """Return tables of the force laws that may switch on and off, one list of integers per law.
+    """Return the table entries of the force laws that may switch on and off, one list of integers per law.
 
     Their loads and the rates of their internal variables are monitored for jumps. If the step size is `fixed`, only
     laws with user functions, which may jump in time, are included.
@@ -79,7 +80,7 @@ def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
 
 
 def _of_profiles(solver: Solver) -> list[list[int]]:
-    """Return tables of the functions of time in force laws, one list of integers per function.
+    """Return the table entries of the functions of time in force laws, one list of integers per function.
 
     Their values are monitored for jumps.
     """
@@ -94,7 +95,7 @@ def _of_profiles(solver: Solver) -> list[list[int]]:
 
 
 def _of_relations(solver: Solver) -> list[list[int]]:
-    """Return tables of the constraints with user functions, one list of integers per constraint.
+    """Return the table entries of the constraints with user functions, one list of integers per constraint.
 
     The second time derivative of the residual of each row is monitored for jumps.
     """
@@ -109,7 +110,7 @@ def _of_relations(solver: Solver) -> list[list[int]]:
 
 
 def _of_motions(solver: Solver) -> list[list[int]]:
-    """Return tables of the functions of time in constraints, one list of integers per function.
+    """Return the table entries of the functions of time in constraints, one list of integers per function.
 
     Their first and second derivatives are monitored for jumps.
     """
@@ -124,9 +125,9 @@ def _of_motions(solver: Solver) -> list[list[int]]:
 
 
 def _called_with(table: MotionTable, m: int) -> tuple[int, int]:
-    """Return the address of motion m, a function of time, and its index for reports of invalid values.
+    """Return the arguments of the compiled call of motion m, a function of time: its address and its index.
 
-    `table` contains the data of all motions.
+    The index identifies the motion in reports of invalid values; `table` contains the data of all motions.
     """
     e = MOTION_SIZE * m
     return int(table.entries[e + MOTION_ADDRESS]), int(table.entries[e + MOTION_NUMBERS])
@@ -177,7 +178,8 @@ class Functions:
         )
 
     def note(self) -> None:
-        """Record the inputs and outputs of all functions at the start of a run, after the state has been evaluated."""
+        """Record the inputs and outputs of all functions at the start of a run, whose initial state was evaluated last.
+        """
         for p, e in enumerate(self.table):
             at, out = e[PLACE_IN], e[PLACE_OUT]
             self.samples.inputs[at : at + e[INS]] = self.ins[e[KIND]][e[FIRST_IN] : e[FIRST_IN] + e[INS]]
@@ -193,10 +195,9 @@ class Functions:
         return outputs[self.samples.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
 
     def outside_range(self, p: int, theta: float) -> bool:
-        """Return whether outputs of function p at a stage of zero weight b_i are far outside the range at other stages.
+        """Return whether outputs of function p at a stage of zero weight b_i are far outside their range at the nodes.
 
-        `theta` is the fraction of the step at this stage. See
-        `quirk.dynamics.sparse.stepping.discontinuity_probe.outside_range`.
+        The stage is the one at the fraction theta of the step; the result is False if there is no such stage.
         """
         e, returned = self.table[p], self.returned(p)
         low, high = returned.min(axis=0), returned.max(axis=0)

@@ -6,8 +6,8 @@ converge fast; the initial guess is the extrapolated polynomial of the previous 
 evaluated at the extrapolated state in the middle of the step, and all computations are in axes that rotate with the
 bodies.
 
-The kernels of a method are described in the module `method_kernels`. `stepper` contains the data of the method; a slope
-is y'.
+The kernels of a method are described in the module `method_kernels`. `stepper` contains the data of the method. A slope
+is y', and an increment is the difference of a state from that at the start of the step.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState
 
 @kernel
 def complete_step(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
-    """Complete a step of size h with the converged increments; return the ratio of error to tolerance."""
+    """Compute the end of a step of size h from the converged increments; return the ratio of error to tolerance."""
     s, size = stepper.points, run.y.shape[0]
     add_work(mechanism, stepper, h)
     state_at_point(mechanism, stepper, s - 1, run.y_new)
@@ -100,7 +100,7 @@ def complete_step(mechanism: Mechanism, stepper: Radau, settings: Settings, run:
 
 @kernel
 def store_polynomial(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
-    """Store the polynomial of the step, modified so that it ends at the projected state.
+    """Store the collocation polynomial of the step, modified so that it ends at the projected state.
 
     h is the step size, s.
     """
@@ -120,9 +120,9 @@ def store_polynomial(mechanism: Mechanism, stepper: Radau, run: RunState, h: flo
 def between(
     mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Compute the state at time t (s) within the step from the polynomial; return False if it is not finite.
+    """Evaluate the collocation polynomial of the step at time t (s), and write the state to `state`.
 
-    The state is written to `state`.
+    Returns False if the state is not finite.
     """
     evaluate_polynomial(stepper, t, state)
     normalise(mechanism.constants, state)
@@ -131,13 +131,13 @@ def between(
 
 @kernel
 def estimate(stepper: Radau, run: RunState, x: float, h: float, state: np.ndarray) -> None:
-    """Compute the state at fraction x of a step of size h from the polynomial of the step, in `state`."""
+    """Evaluate the collocation polynomial of a step of size h at its fraction x, and write the state to `state`."""
     evaluate_polynomial(stepper, run.clock.t + x * h, state)
 
 
 @kernel
 def close(stepper: Radau, settings: Settings, run: RunState) -> None:
-    """Copy the results at the end of a step to the start of the next step; keep the step size if possible."""
+    """Copy the results at the end of a step to the start of the next step; avoid small changes of the step size."""
     clock, h = run.clock, run.clock.t_new - run.clock.t
     copy(stepper.slope_new, stepper.slope)
     stepper.step_data.since = clock.t_new

@@ -1,4 +1,4 @@
-"""Error of the steps of Radau IIA methods.
+"""Error estimates of the steps of Radau IIA methods.
 
 `stepper` is the record of the method; a slope is y'.
 """
@@ -34,9 +34,9 @@ ROUGH = 0.03
 
 @kernel
 def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
-    """Compute the increments of all work variables in a step of size h.
+    """Compute the increments of all work variables at the collocation points of a step of size h, by quadrature.
 
-    No other component of the state depends on work.
+    No other component of the state depends on them, so that they are not part of Newton's method.
     """
     s, size = stepper.points, stepper.slope.shape[0]
     for o in range(mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables, size):
@@ -76,7 +76,7 @@ def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Ru
 
 @kernel
 def of_estimate(points: int) -> float:
-    """Return the ratio of the order of the error estimate to that of the error, for `points` collocation points."""
+    """Return the order of the error estimate divided by that of the error, for `points` collocation points."""
     return (points + 1) / (2.0 * points)
 
 
@@ -84,12 +84,12 @@ def of_estimate(points: int) -> float:
 def work_ratio(
     mechanism: Mechanism, stepper: Radau, change: np.ndarray, h: float, tolerance: float, least: float
 ) -> float:
-    """Return the ratio of the error of all work to the tolerance, from the error estimate in `change`.
+    """Return the ratio of the error of all work variables to the tolerance, from their error estimates in `change`.
 
-    The estimate has a lower order than the error and is much larger. As for the motion, it is therefore compared with a
-    power of the relative tolerance, or with the fraction `least` if this is larger. The relative tolerance is
-    `tolerance` (J) divided by the product of the largest mechanical power and the step size h. For Gaussian pulses, the
-    error is then no larger than the estimate in nine of ten steps.
+    The estimate has a lower order than the error and is much larger. It is therefore multiplied by a power of the
+    relative tolerance, or by `least` if this is larger. The relative tolerance is `tolerance` (J) divided by the
+    product of the largest power (W) and the step size h. For Gaussian pulses, the error is then no larger than the
+    estimate in nine of ten steps.
     """
     forces, size, largest = mechanism.forces, stepper.slope.shape[0], 0.0
     for o in range(forces.work, forces.work_end):

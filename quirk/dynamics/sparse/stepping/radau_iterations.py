@@ -1,6 +1,7 @@
 """Newton's method for the steps of Radau IIA methods.
 
-`stepper` is the record of the method; a slope is y'. All computations are in axes that rotate with the bodies.
+`stepper` is the record of the method. A slope is y', and an increment is the difference of a state from that at the
+start of the step. All computations are in axes that rotate with the bodies.
 """
 
 from __future__ import annotations
@@ -77,9 +78,9 @@ def compute_derivatives(mechanism: Mechanism, stepper: Radau, settings: Settings
 
 @kernel
 def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
-    """Rotate the axes, and compute the initial guess of a step by extrapolating the polynomial of the last step.
+    """Compute the orientations of the rotating axes and the initial guess of a step of size h (s).
 
-    h is the step size, s.
+    The initial guess extrapolates the polynomial of the last step.
     """
     size, blocks, turned = run.y.shape[0], mechanism.constants.shape[0] // CON, stepper.turned
     t = run.clock.t - stepper.step_data.centre
@@ -113,7 +114,7 @@ def factorise(mechanism: Mechanism, stepper: Radau, h: float) -> None:
 
 @kernel
 def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> bool:
-    """Solve for the increments by Newton's method; return False if it does not converge.
+    """Solve for the increments at the collocation points by Newton's method; return False if it does not converge.
 
     h is the step size, s.
     """
@@ -173,7 +174,7 @@ def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSta
 
 @kernel
 def corrections(mechanism: Mechanism, stepper: Radau, f: np.ndarray, z: np.ndarray, h: float) -> None:
-    """Solve the linear systems of one Newton iteration for corrections of the increments z.
+    """Solve the linear systems of one Newton iteration; the results are corrections of the increments z.
 
     z and the slopes f = y' are (s size,), at the s collocation points. h is the step size, s.
     """
@@ -213,7 +214,7 @@ def correct(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSt
 def ratio(
     mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray, change: np.ndarray, constrained: bool
 ) -> float:
-    """Return the ratio of a change of the state y to the tolerance.
+    """Return the magnitude of a change of the state y divided by the tolerance.
 
     If `constrained`, only the component of the change tangential to the constraints is used.
     """

@@ -30,11 +30,13 @@ class StepData(Fields):
     since : time at which `slope` was evaluated
     past, past_step, past_centre : start and size of the last completed step, size 0 if there is none, and the time at
         which its axes coincided with the inertial axes
-    derived, centre : 1 while derivatives are usable, and their time, at which rotating and inertial axes coincide
-    step : step size of the matrices
+    derived, centre : 1 while the stored derivatives are usable, and the time at which they were evaluated, when
+        rotating
+        and inertial axes coincide
+    step : step size for which the matrices were factorized
     rate, bound : convergence rate of the iterations, and a bound on the error of the last correction relative to its
         size
-    least, greatest : minimum and maximum, over the points of the step, of the smallest pivot of the constraint rows
+    least, greatest : minimum and maximum, over the collocation points, of the smallest pivot of the constraint rows
     """
 
     since: float
@@ -52,9 +54,9 @@ class StepData(Fields):
 
 @record
 class Radau(NamedTuple):
-    """A Radau IIA method with s points and the arrays of its steps; see `quirk.integrators.radau`.
+    """A Radau IIA method with s collocation points, and the arrays of its steps; see `quirk.integrators.radau`.
 
-    A state has `size` elements. Names in capitals are constants of this module.
+    A state has `size` elements. Increments are differences of states from that at the start of the step.
 
     Attributes
     ----------
@@ -65,16 +67,16 @@ class Radau(NamedTuple):
     highest : (2 s + 2,) coefficients of the two highest terms of interpolation polynomials
     implicit : data of the linear systems
     matrices : (s implicit.size,) the real matrix, then real and imaginary parts of the complex matrices
-    z, f : (s size,) increments and slopes at the points, in rotating axes
+    z, f : (s size,) increments and slopes y' at the collocation points, in rotating axes
     w, u : (s size,) right-hand sides and solutions of the linear systems
-    turned : rotations of the axes at the start and at all points, as quaternions
+    turned : quaternions of the rotating axes at the start of the step and at all collocation points
     origin, base : (size,) positions of bodies at the start, and the state relative to these positions in rotating axes
     past, past_axes, past_origin, past_base : increments (s size,), axes, origin and base of the last completed step
     slope, slope_new : (size,) y' at the start and at the end of the step
     centre : (size,) state at which derivatives are evaluated
     rotating_state, stage, change : (size,) scratch arrays for states and their changes
-    relative_axes : scratch array for rotations of axes, as quaternions
-    basis : (s,) weights of the points for the value of the polynomial at one time
+    relative_axes : scratch array for quaternions of axes
+    basis : (s,) weights of the collocation points for the value of the polynomial at one time
     step_data : times, step sizes and convergence data of the last steps
     """
 
@@ -125,7 +127,7 @@ def add_weighted_sum(
 ) -> None:
     """Add a weighted sum of `count` consecutive arrays in `of`, times `factor`, to `out`.
 
-    `weights[first]` is the weight of the first array.
+    The arrays in `of` have the length of `out`; `weights[first]` is the weight of the first one.
     """
     size = out.shape[0]
     for j in range(count):
@@ -149,7 +151,7 @@ def evaluate_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
 
 @kernel
 def weigh_points(stepper: Radau, x: float) -> None:
-    """Compute the weights of the collocation points in the polynomial at fraction x of a step, in `stepper.basis`."""
+    """Compute the weights of the collocation points for the polynomial at fraction x of a step, in `stepper.basis`."""
     for i in range(stepper.points):
         weight = x / stepper.nodes[i]
         for j in range(stepper.points):
@@ -162,7 +164,8 @@ def weigh_points(stepper: Radau, x: float) -> None:
 def state_to_rotating(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int, out: np.ndarray) -> None:
     """Transform a state y from the inertial frame to the rotating axes; the result is written to `out`.
 
-    The axes are taken at the start of the step for `at_point` = 0, and at a collocation point for 1 to s.
+    The orientation of the axes is that at the start of the step for `at_point` = 0, and that at collocation point
+    number `at_point` for 1 to s.
     """
     blocks = mechanism.constants.shape[0] // CON
     for o in range(0, y.shape[0], 8):
@@ -172,7 +175,7 @@ def state_to_rotating(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_po
 
 @kernel
 def state_at_point(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> None:
-    """Compute the state at collocation point i of the step.
+    """Compute the state at collocation point i of the step from its increments.
 
     The state is written to `out` in the inertial frame, and to `stepper.rotating_state` in the rotating axes.
     """
@@ -186,9 +189,10 @@ def state_at_point(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray
 
 @kernel
 def slope_to_rotating(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point: int, out: np.ndarray) -> None:
-    """Transform the slope y' of the state in `stepper.rotating_state` to the rotating axes, in `out`.
+    """Transform a slope y' from the inertial frame to the rotating axes; the result is written to `out`.
 
-    The axes are taken at the start of the step for `at_point` = 0, and at a collocation point for 1 to s.
+    `slope` is y' at the state in `stepper.rotating_state`. The orientation of the axes is that at the start of the step
+    for `at_point` = 0, and that at collocation point number `at_point` for 1 to s.
     """
     blocks = mechanism.constants.shape[0] // CON
     to_rotating(stepper.turned, at_point * TURNED * blocks, blocks, slope, out)

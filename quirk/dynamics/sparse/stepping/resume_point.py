@@ -16,7 +16,7 @@ class ResumePoint:
     ----------
     h : size of the next step, s, or 0 if it must be estimated
     grid : number of completed time steps of fixed size
-    outputs_passed : number of output times that the run has passed
+    outputs_passed : number of output times up to the current time
     sides : signs of event functions by key, see `EventMonitor.sides`
     judged : cost statistics for method switching
     """

@@ -85,7 +85,7 @@ class SparseFlow:
         return at
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
-        """Set the reference for counting full turns.
+        """Set the reference from which the number of full turns of joint angles is determined.
 
         The reference consists of joint angles (K, 3), rad, and their rates (K, 3), rad/s, at time t (s).
         """
@@ -93,17 +93,17 @@ class SparseFlow:
         self.solver.applied.refer(t, angles, rates)
 
     def angles(self, t: float) -> dict[str, np.ndarray]:
-        """Return the joint angles (3,), rad, at time t (s) by name of the joint.
+        """Return estimates of the joint angles (3,), rad, at time t (s), by name of the joint.
 
-        They are extrapolated linearly from the reference of `refer`.
+        They are extrapolated linearly from the reference set by `refer`.
         """
         since, angles, rates = self._reference
         return angles_by_name(self.model.joints, angles + (t - since) * rates)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return the state y at time t (s) with unit quaternions, projected onto the constraints if `on_constraints`.
+        """Return the state y at time t (s) with normalized quaternions and, if `on_constraints`, projected onto them.
 
-        Returns None if the projection fails.
+        Returns None if the projection onto the constraints fails.
         """
         lanes = self.solver.slots.state_to_lanes(y)
         if not self.solver.project(lanes, t, self.on_constraints):

@@ -1,7 +1,7 @@
 """Steps of Rosenbrock methods, for stiff systems, with exact Jacobians, at linear cost.
 
 The kernels of a method are described in the module `method_kernels`. `stepper` contains the data of the method. Work
-variables are the components of the state that contain work; their rates are integrated by quadrature.
+variables are the components of the state that contain work (J); their rates are integrated by quadrature.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .step_kernels import keep_last_stage, project_step_end, projects, slope_at,
 
 @fields
 class Factorized(Fields):
-    """Time of the derivatives and step size of the factorization in use by a Rosenbrock method.
+    """Validity of the stored derivatives and of the factorization of a Rosenbrock method.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Factorized(Fields):
 
 @record
 class RosenbrockMethod(NamedTuple):
-    """A Rosenbrock method with s stages and the arrays of its steps; see `quirk.integrators.rosenbrock`.
+    """A Rosenbrock method with s stages, and the arrays of its steps; see `quirk.integrators.rosenbrock`.
 
     A state has `size` elements.
 
@@ -64,10 +64,10 @@ class RosenbrockMethod(NamedTuple):
     c, d, m, e : (s,) coefficients
     dense : (k s,) coefficients of the continuous extension
     interpolants : number k of terms of the continuous extension
-    timed : whether any part of the system depends explicitly on time
+    timed : whether y' depends explicitly on time
     implicit : data of the linear systems
-    matrix : matrix of the current step
-    u : (s size,) stages
+    matrix : factorized matrix of the current step
+    u : (s size,) stage vectors
     slope, drift : (size,) y' and its partial derivative with respect to time, at the start of the step
     stage, residual, change : (size,) scratch arrays
     step_data : time of the derivatives and step size of the factorization
@@ -168,7 +168,7 @@ def stages(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, 
 def compute_derivatives(
     mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, t: float, y: np.ndarray
 ) -> None:
-    """Compute the Jacobian and the partial time derivative of y' at the start of a step, time t (s) and state y.
+    """Compute the Jacobian of y' and its partial time derivative at time t (s) and state y.
 
     The last evaluation must have been at the state y.
     """
@@ -187,7 +187,8 @@ def compute_derivatives(
 
 @kernel
 def add_stages(weights: np.ndarray, first: int, count: int, u: np.ndarray, factor: float, out: np.ndarray) -> None:
-    """Add a weighted sum of `count` stages in u, times `factor`, to `out`; weights[first] is the first weight."""
+    """Add a weighted sum of `count` stage vectors in u, times `factor`, to `out`; weights[first] is the first weight.
+    """
     size = out.shape[0]
     for j in range(count):
         weight = factor * weights[first + j]
@@ -231,7 +232,7 @@ def first_work(mechanism: Mechanism, stepper: RosenbrockMethod) -> int:
 
 @kernel
 def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> bool:
-    """Compute the power (W) of all elements whose work is integrated, at the quadrature nodes of a step of size h (s).
+    """Evaluate the rates (W) of all work variables at the quadrature nodes within a step of size h (s).
 
     Returns False if the run must stop.
     """
@@ -249,7 +250,7 @@ def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settin
 
 @kernel
 def end_work(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState) -> None:
-    """Compute all work variables (J) at the end of the step."""
+    """Compute all work variables (J) at the end of the step, by quadrature of their rates."""
     first = first_work(mechanism, stepper)
     if stepper.power.shape[0] > 0:
         keep_power(stepper, stepper.slope, first, NODES.shape[0] - 1)
@@ -258,9 +259,9 @@ def end_work(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState) -> 
 
 @kernel
 def keep_power(stepper: RosenbrockMethod, slope: np.ndarray, first: int, node: int) -> None:
-    """Store the rates (W) of all work variables at quadrature node `node` of the step.
+    """Store the rates (W) of all work variables in the slope y' as those at quadrature node `node` of the step.
 
-    `first` is the index of the first rate in the slope y'.
+    `first` is the index of the first rate in `slope`.
     """
     count = stepper.power.shape[0] // NODES.shape[0]
     for n in range(count):
@@ -311,7 +312,7 @@ def step_error(
     """Return the ratio of the error of a step to the tolerance.
 
     With projection, only the component of the error tangential to the constraints is used. h is the step size (s), and
-    `allowed` the tolerance of work, J.
+    `allowed` the tolerance of the work in the step, J.
     """
     size, constants, change = run.y.shape[0], mechanism.constants, stepper.change
     constrained = keeps_to_constraints(mechanism, settings)

@@ -29,10 +29,10 @@ TURNED = 64
 
 @kernel
 def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray, axes: np.ndarray) -> None:
-    """Choose the angular velocities of the rotating axes, `axes`, at the state y of the last evaluation.
+    """Choose the angular velocities of the rotating axes at the last evaluated state y, and write them to `axes`.
 
-    `ydot` is y' of this evaluation. The axes for the translation of a body do not rotate if its velocity varies less in
-    fixed axes, as for a wheel on a straight road. `constants` and `kin` are the constants and the kinematics of all
+    `ydot` is y' at this state. The axes for the translation of a body do not rotate if its velocity varies less in
+    inertial axes, as for a wheel on a straight road. `constants` and `kin` are the constants and the kinematics of all
     bodies.
     """
     for slot in range(8 * (constants.shape[0] // CON)):
@@ -52,7 +52,10 @@ def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.
 
 @kernel
 def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> None:
-    """Write the quaternions of all axes, rotated for a time `time` (s), to `turned`, beginning at element `first`."""
+    """Compute the quaternions of all axes `time` (s) after they coincided with the inertial axes.
+
+    They are written to `turned`, beginning at element `first`; `axes` contains the angular velocities of the axes.
+    """
     for block in range(axes.shape[0] // AXES):
         for part in range(2):
             for lane in range(8):
@@ -99,7 +102,8 @@ def to_inertial(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out:
 
 @kernel
 def subtract_rotation(axes: np.ndarray, y: np.ndarray, slope: np.ndarray) -> None:
-    """Subtract the rate due to the rotation of the axes from `slope`, which is y' of a state y in rotating axes."""
+    """Subtract the part of y' that is due to the rotation of the axes from `slope`, y' of a state y in rotating axes.
+    """
     for block in range(axes.shape[0] // AXES):
         s, o = block * STATE, block * AXES
         rate = load3(axes, o + TRANSLATIONS)
@@ -133,7 +137,8 @@ def rotated(w: Any, x: Any, a: Any) -> Any:
 def turn(w: Any, x: Any, y: Any, out: Any, q: Any) -> None:
     """Multiply quaternions of eight bodies from the left by unit quaternions, and write the products to `out`.
 
-    The left factors have scalar parts w and vector parts x; the right factors begin at element q of y.
+    The left factors have scalar parts w and vector parts x; the right factors begin at element q of the array y, and
+    the products at element q of `out`.
     """
     v, u = load(y, q), load3(y, q + 8)
     store(out, q, w * v - dot(x, u))

@@ -21,7 +21,7 @@ from .watched_quantities import EventMonitor
 def error_of(
     outcome: int, run: RunState, method: ActiveMethod, output: RunOutput, breaks: Breaks, watch: EventMonitor
 ) -> BaseException:
-    """Return the exception for a run that has failed in compiled code with the return code `outcome`."""
+    """Return the exception for a run that has failed in compiled code with `outcome`, a `run_state.StepOutcome`."""
     clock, rows = run.clock, output.rows
     t, y, y_new = float(clock.t), rows(run.y)[0], rows(run.y_new)[0]
     explicit = isinstance(method.present, Tableau) and not method.pacing.switches
@@ -43,10 +43,10 @@ def error_of(
 
 
 def check_repeatable(solver: Solver, flow: SparseFlow, t: float, y: np.ndarray) -> None:
-    """Raise an InputError for a force whose user function is not repeatable.
+    """Raise an InputError for a force element whose user function returns different values for the same arguments.
 
-    The function is called twice with the same arguments, at time t (s) and state y, where the last evaluation must have
-    been. Functions that modify data which they read are excluded; a `StatefulWarning` is issued for these.
+    The functions are called a second time at time t (s) and state y, where the last evaluation must have been.
+    Functions that modify data which they read are excluded; a `StatefulWarning` is issued for these.
     """
     applied, remembers = solver.applied, solver.refuse.remembers
     before = applied.table.outputs.copy()

@@ -35,7 +35,11 @@ class RunEvents:
         self.latest: list[tuple[int, float, int, float]] = []
 
     def note_hits(self) -> None:
-        """Store the event functions with actions that cross zero at the current time, in `hit`."""
+        """Store in `hit` the event functions with actions that cross zero at the current time.
+
+        The magnitudes of their rates are stored as well, so that the jump caused by an action does not trigger the same
+        event.
+        """
         table, guards = self._watch.table, self._watch.guards
         self.hit = [(guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
         table.at_speed[:] = np.where(table.hit == AT_ZERO, speeds(table.end[1::2]), 0.0)
@@ -48,7 +52,7 @@ class RunEvents:
             self._watch.table.at_speed[:] = 0.0
 
     def take(self, run: RunState, start: float) -> list[tuple[Hashable, float, int, float]]:
-        """Return the events since the last call.
+        """Return the events since the last call, in the order of time, and forget them.
 
         Each event consists of the key of its event function, its time, s, its direction and the total energy, J.
         `start` is the initial time of the whole run, s.
@@ -64,9 +68,9 @@ class RunEvents:
         return [(self._watch.guards[e].key, t, way, energy) for e, t, way, energy in self.latest]
 
     def reset_signs(self, run: RunState, time: float) -> None:
-        """Reset the signs of event functions to those of their values at `time` (s) within the current step.
+        """Reset the signs of event functions to those at `time` (s) within the current step, whose rest is discarded.
 
-        The rest of the step is discarded.
+        They follow from the signs at the start of the step and the events up to that time.
         """
         table = self._watch.table
         if not self._watch.guards:

@@ -22,7 +22,7 @@ TRAIL_ROOM = 2**18
 
 @dataclass(frozen=True)
 class RunPart:
-    """A sequence of steps taken by one method.
+    """A sequence of successive steps taken by the same method.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class RunPart:
 
 
 class RunOutput:
-    """Arrays filled with output by compiled code, and the output copied from them.
+    """Output arrays written by compiled code, and the output copied from them so far.
 
     Parameters
     ----------
@@ -75,14 +75,15 @@ class RunOutput:
         return self._slots.state_from_lanes(lanes.reshape(-1, self._size))
 
     def add(self, t: float, lanes: np.ndarray, quadrants: np.ndarray) -> None:
-        """Store the state `lanes` (size,) at time t (s), with the counted quadrants (2 K,) of the angles of K joints.
+        """Store a state at time t (s) as output.
 
-        The state is in blocks of eight bodies.
+        `lanes` (size,) is the state in blocks of eight bodies, and `quadrants` (2 K,) are the quadrants of the angles
+        of K joints, counted over full turns.
         """
         self.stored.add(np.array([t]), self.rows(lanes), quadrants)
 
     def take(self, run: RunState, method: Method, start: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Copy the output of compiled code from its arrays.
+        """Copy the output of the last call of compiled code from its arrays.
 
         If steps are recorded, `start` is the state (13 n + k,) and the joint angles (K, 3), rad, at the start of the
         first step.

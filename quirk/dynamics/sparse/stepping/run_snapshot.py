@@ -29,12 +29,14 @@ class RunMemory:
     ----------
     method : name of the current method
     attributes : attributes of the run, by name
-    across : end, size and method of a step across a singular configuration taken by another method, or None
+    across : end, size and method of a pending step across a singular configuration, or None
     pacing : data of `MethodSwitching` or `SlipSwitching`
     strikes, evaluations : `Functions.strikes` and `SparseFlow.evaluations`
     hit, latest : events, see `RunEvents`
     search_delay : `DiscontinuitySearch.next_delay`
-    pieces, laws, arrays : copies of the intervals between breaks, of the inputs and outputs of laws, and of arrays
+    pieces : copy of the intervals between breaks, times at which steps must end
+    laws : copies of the inputs and outputs of force laws and event functions
+    arrays : copies of all other arrays
     """
 
     method: str
@@ -52,7 +54,7 @@ class RunMemory:
 
 
 def _arrays(course: PausingRun) -> list[np.ndarray]:
-    """Return the arrays of the run `course` that affect later steps, except those of the solver."""
+    """Return the arrays of the run `course` on which later steps depend, except those of the solver."""
     run = course.run
     own = [run.y, run.y_new, run.clock.array, run.counts.array, run.requested_times, run.states]
     counter = [run.counter.clock.array, *(getattr(run.counter, name) for name in OF_COUNTER)]
@@ -101,7 +103,7 @@ def recall(course: PausingRun, saved: RunMemory) -> None:
 
 
 def learned(course: PausingRun) -> tuple[Any, ...]:
-    """Return data of the run `course` for later runs with the same enabled constraints and forces.
+    """Return data of the run `course` that make later runs with the same enabled constraints and forces start faster.
 
     The data are the current method, the settings, and limits and counters of the search for jumps of user functions.
     """

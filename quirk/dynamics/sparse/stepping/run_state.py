@@ -119,7 +119,7 @@ class Clock(Fields):
     deviation_time : time at which a user function differs from its interpolant
     cleared : time up to which user functions have been searched for jumps
     cap : time of an event at which the step must end, or infinity
-    clearance : factor of the distance that the step's end keeps from singular configurations, 1 at first
+    clearance : factor of the least distance of the end of a step from singular configurations, 1 at first
     method : method of factorization at the start of the step, see `workspace.METHOD`
     usual : step size before it was adapted to a singular configuration, 0 if it has not been
     crossing : 1 if the step is a second attempt to cross a singular configuration, otherwise 0

@@ -1,7 +1,8 @@
-"""Steps of explicit Runge-Kutta methods of any tableau, with error estimates and dense output.
+"""Steps of explicit Runge-Kutta methods with any tableau, with error estimates and dense output.
 
 The kernels of a method are described in the module `method_kernels`. `stepper` contains the data of the method. The
-pivot of a constraint row is its squared distance from the span of the rows before it, in the order of elimination.
+pivot of a constraint row is its squared distance from the span of the rows before it, in the order of elimination; it
+vanishes at a singular configuration.
 """
 
 from __future__ import annotations
@@ -57,16 +58,19 @@ MOST_ROUND_OFF = 1e-7
 
 @record
 class RungeKutta(NamedTuple):
-    """An explicit Runge-Kutta method and the arrays of its steps; a state has `size` elements.
+    """An explicit Runge-Kutta method and the arrays of its steps.
+
+    A state has `size` elements. Dense output may need additional stages after the stages of the step.
 
     Attributes
     ----------
     weights : coefficients of the method
     exponent : 1 / (order of the error estimate + 1)
-    k : (buffers size,) slopes y' at the stages
+    k : (weights.buffers * size,) slopes y' at all stages, including additional ones
     stage, change : (size,) state of a stage, and the error of a step
     round_off : (stages + 1,) relative round-off of the slopes of a step across a singular configuration
-    passages : (n,) fractions of a step, ascending, that are far from all stages; singular configurations are put there
+    passages : (n,) fractions of a step, ascending, far from all stages; a step across a singular configuration is sized
+        such that the singular configuration is at one of them
     """
 
     weights: Weights
@@ -126,9 +130,9 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
 def project_stage(mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray) -> bool:
     """Project the state y of a stage at time t (s) onto the constraints, in place; return False if it is too far away.
 
-    The slopes of a step whose stages are all projected are those of another equation with the same motions, so the
-    order of the method is kept. Close to a singular configuration the rows at a state off the constraints would give
-    accelerations with an error of its distance from them over the pivot. Otherwise projected stages are less accurate.
+    Close to a singular configuration, a distance d of a state from the constraints would cause an error of about d over
+    the pivot in the accelerations. Projecting all stages of a step preserves the order of the method, because the
+    projected equation has the same solutions; elsewhere, it makes the steps less accurate.
     """
     normalise(mechanism.constants, y)
     return finite(y) and project(mechanism, t, y, settings.length, run.counts, True)
@@ -136,7 +140,10 @@ def project_stage(mechanism: Mechanism, settings: Settings, run: RunState, t: fl
 
 @kernel
 def projects_stages(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
-    """Return whether the stages of the step are projected: in a second attempt to cross a singular configuration."""
+    """Return whether all stages of the current step are projected onto the constraints.
+
+    This is so in a second attempt to cross a singular configuration.
+    """
     return run.clock.crossing > 0.0 and keeps_to_constraints(mechanism, settings) and not settings.fixed > 0
 
 
@@ -145,10 +152,10 @@ def stage_slope(
     mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray, slope: np.ndarray,
     on_constraints: bool, with_multipliers: bool,
 ) -> None:  # fmt: skip
-    """Compute y', in `slope`, like `slope_at`, but by recursion over the joints if possible.
+    """Compute y' at time t (s) and state y, by recursion over the joints if possible, and store it in `slope`.
 
-    t is the time (s), and y the state. `on_constraints` is as for `slope_at`; `with_multipliers` is true if multipliers
-    are required.
+    `on_constraints` is true if y satisfies the constraints; the selection of independent rows is then checked.
+    `with_multipliers` is true if multipliers are required.
     """
     counts, stabilized = run.counts, settings.alpha > 0.0 or settings.beta > 0.0
     if closes_over_forest(mechanism, settings):
@@ -167,9 +174,9 @@ def stage_slope(
 
 @kernel
 def closes_over_forest(mechanism: Mechanism, settings: Settings) -> bool:
-    """Return whether loops are closed by rows over a recursion; these rows are watched at the ends of all steps.
+    """Return whether loops are closed by constraint rows on top of a recursion over a spanning forest.
 
-    Each step must therefore end on the constraints.
+    The pivots of these rows are checked at the ends of all steps, which must therefore be on the constraints.
     """
     if not closed(mechanism) or settings.alpha > 0.0 or settings.beta > 0.0:
         return False
@@ -191,9 +198,10 @@ def smallest_pivot_at_start(mechanism: Mechanism) -> float:
 def additional_stage_is_close(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float
 ) -> bool:
-    """Return whether round-off at an additional stage would exceed the tolerance of output states in a step of size h.
+    """Return whether an additional stage, used for dense output only, is too close to a singular configuration.
 
-    The error estimate does not contain these stages. Their pivots follow from those at the start of the step.
+    It is if the round-off of its slope would exceed the tolerance of output states. The error estimate of the step of
+    size h does not contain these stages; their round-off is estimated from the pivots at the start of the step.
     """
     way, pivot = time_to_singular(mechanism, run, h, True, 0.0), smallest_pivot_at_start(mechanism)
     for stage in range(stepper.weights.stages + 1, stepper.weights.buffers):
@@ -228,9 +236,9 @@ def additional_stages(
 def between(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Compute the state at time t (s) within the step by dense output; return False if it is not finite.
+    """Compute the state at time t (s) within the step by dense output, and write it to `state`.
 
-    The state is written to `state`. Additional stages are computed at the first call in a step.
+    Returns False if the state is not finite. Additional stages are computed at the first call in a step.
     """
     weights, h = stepper.weights, run.clock.t_new - run.clock.t
     if run.counts.position == StepPosition.TAKEN and not projects_stages(mechanism, settings, run):
@@ -244,7 +252,7 @@ def between(
 
 @kernel
 def estimate(stepper: RungeKutta, run: RunState, x: float, h: float, state: np.ndarray) -> None:
-    """Compute the state at fraction x of a step of size h from its cubic Hermite interpolant, in `state`."""
+    """Evaluate the cubic Hermite interpolant of a step of size h at its fraction x, and write the state to `state`."""
     size, stages = run.y.shape[0], stepper.weights.stages
     for o in range(0, size, 8):
         y, change = load(run.y, o), load(run.y_new, o) - load(run.y, o)
@@ -298,9 +306,9 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
 
 @kernel
 def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
-    """Return an upper bound of the ratio of the error due to round-off of accelerations to the tolerance.
+    """Return an upper bound of the error due to round-off of accelerations, divided by the tolerance.
 
-    If p is the smallest pivot of the rows, accelerations have a relative round-off of up to ROUND_OFF / p. h is the
+    If p is the smallest pivot of the rows, the relative round-off of accelerations is up to ROUND_OFF / p. h is the
     step size, s.
     """
     weights, change, size, row = stepper.weights, stepper.change, run.y.shape[0], stepper.weights.buffers

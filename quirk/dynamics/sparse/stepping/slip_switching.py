@@ -1,8 +1,9 @@
 """Switching between an explicit and an implicit method while bodies slide in a plane.
 
 Friction with coefficient mu and normal force N rotates the slip velocity v of a mass m into the direction of the
-driving loads, at a rate mu N / (m |v|). When bodies begin to slide, or slide slowly, this rate is far above all other
-rates of the system. The run is then stiff, and uses an implicit method until the slip is fast enough.
+driving loads, at a rate mu N / (m |v|). While bodies slide slowly, for example at the onset of sliding, this rate is
+far above all other rates of the system. The run is then stiff, and uses an implicit method until the slip is fast
+enough.
 """
 
 from __future__ import annotations
@@ -58,32 +59,32 @@ class SlipSwitching:
     def start(self, t: float, judged: Judged) -> MethodChange:
         """Start at time t (s) with the explicit method; return the switch to it.
 
-        The cost statistics `judged` of the preceding interval are stored unchanged.
+        The cost statistics `judged` of the preceding interval of the run are only stored.
         """
         self._since, self._tried, self._judged, self._implicit = t, 0, judged, False
         return MethodChange(self._explicit, recorded=False)
 
     def judged(self, t: float, tried: int) -> Judged:
-        """Return the cost statistics that were passed to `start`.
+        """Return the cost statistics that were passed to `start`, unchanged.
 
-        They are not updated, so that neither argument is used.
+        The arguments are not used; they are those of `MethodSwitching.judged`.
         """
         return self._judged
 
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
         """Restart the interval until the next test of the slip, after a jump of the state at time t (s).
 
-        `tried` is the number of time steps attempted so far in the run. `soon` is not used; it is an argument here
-        because a run calls this method and `MethodSwitching.jumped` alike.
+        `tried` is the number of time steps attempted so far in the run. `soon` is not used; the signature is that of
+        `MethodSwitching.jumped`.
         """
         self._since, self._tried = t, tried
 
     def steps_to_decision(self, tried: int) -> int:
-        """Return the number of steps, after `tried` attempted steps, until `decide` tests the slip again."""
+        """Return the number of steps until `decide` tests the slip again, after `tried` attempted steps."""
         return max(1, self._tried + self._every - tried)
 
     def decision_due(self, tried: int) -> bool:
-        """Return whether `decide` must be called, after `tried` attempted steps, to test the slip."""
+        """Return whether `decide` is due to test the slip, after `tried` attempted steps."""
         return tried - self._tried >= self._every
 
     @property
@@ -124,8 +125,8 @@ class SlipSwitching:
 def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | None:
     """Return the exception for a friction force that grows without bound at time t (s) and state y, or None.
 
-    The exception names the friction element with the largest force. The criterion is that the determinant of the
-    friction equations, which is 1 if friction does not affect its own normal loads, approaches zero.
+    The criterion is that the determinant of the friction equations approaches zero; it is 1 if friction does not affect
+    its own normal loads. The exception names the friction element with the largest force.
     """
     table = solver.frictions
     sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]
@@ -139,14 +140,14 @@ def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | N
 
 
 def slides_in_plane(solver: Solver) -> bool:
-    """Return whether the slip direction of a friction element can change, because its slip has two components."""
+    """Return whether the system has a friction element with two slip components, whose slip direction can change."""
     return bool((solver.frictions.size > 1).any())
 
 
 def settling_rate(solver: Solver, y: np.ndarray, t: float) -> float:
-    """Return the largest rate (1/s) at which a slip direction approaches its limit, at time t (s) and state y.
+    """Return the largest rate (1/s) at which a slip direction approaches its steady direction.
 
-    If the slip speed of a friction element is below its smallest resolved speed, its direction is constant and is
+    t is the time (s), and y the state. Friction elements with a slip speed below their smallest resolved speed are
     ignored.
     """
     solver.rates(t, y)

@@ -32,10 +32,10 @@ def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
 
 @kernel
 def in_piece(run: RunState, t: float) -> float:
-    """Return the time (s) at which y' is evaluated for a stage at time t (s).
+    """Return time t (s) of a stage, clipped to the interval between the two breaks around the step.
 
-    It is t, clipped to the interval between the two breaks around the step, so that no stage is beyond a jump. A break
-    is a time at which the motion or its derivatives may jump.
+    y' is evaluated at the returned time, so that no stage is beyond a jump. A break is a time at which the motion or
+    its derivatives may jump.
     """
     o = PIECE_SIZE * run.counts.piece
     return min(max(t, run.pieces[o + LOW]), run.pieces[o + HIGH])
@@ -62,7 +62,10 @@ def choose_end(settings: Settings, run: RunState) -> float:
 
 @kernel
 def shortest(settings: Settings, run: RunState) -> float:
-    """Return the smallest step size (s) that round-off of the times allows; it does not depend on the end time."""
+    """Return the smallest step size (s) that the round-off of times allows.
+
+    It does not depend on the end time of the run.
+    """
     return max(SMALLEST_STEP_ULPS * EPSILON * abs(run.clock.t), LEAST)
 
 
@@ -75,7 +78,7 @@ def fixed_step_end(settings: Settings, run: RunState) -> float:
 
 @kernel
 def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
-    """Return whether a step of size h is accepted, and set the size of the next step.
+    """Return whether a step of size h is accepted; set the size of the next step, or of its repetition.
 
     `error` is the ratio of error to tolerance, which is proportional to h^(1 / `exponent`).
     """
@@ -94,7 +97,7 @@ def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
 
 @kernel
 def advance_indices(settings: Settings, run: RunState) -> None:
-    """Advance the indices of the interval between breaks and of the fixed step at the end of each."""
+    """Advance the indices of the interval between breaks and of the fixed step, if the run has reached their ends."""
     clock, counts = run.clock, run.counts
     if settings.fixed > 0 and clock.t >= fixed_step_end(settings, run) - shortest(settings, run):
         counts.grid += 1
@@ -108,7 +111,10 @@ def advance_indices(settings: Settings, run: RunState) -> None:
 
 @kernel
 def stalled(settings: Settings, run: RunState) -> bool:
-    """Return whether the step sizes chosen by error control have become too small for progress of the run."""
+    """Return whether the step sizes chosen by error control have become too small for progress of the run.
+
+    The function is called once per step; the progress is tested in one of STALL_STEPS calls.
+    """
     clock, counts = run.clock, run.counts
     if settings.fixed > 0:
         return False

@@ -25,7 +25,7 @@ from .step_control import keeps_to_constraints
 
 @kernel
 def projects(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
-    """Return whether the state at the end of the current step is projected onto the constraints."""
+    """Return whether the end of the current step is projected: once in `settings.interval` steps."""
     return keeps_to_constraints(mechanism, settings) and (run.counts.steps + 1) % settings.interval == 0
 
 
@@ -34,7 +34,7 @@ def project_step_end(mechanism: Mechanism, settings: Settings, run: RunState, di
     """Normalize the quaternions in run.y_new and, if required, project the state onto the constraints.
 
     Returns False if the state is not finite, or too far from the constraints. `distant` is true if the factorization in
-    `mechanism.work` is that of a more distant state.
+    `mechanism.work` is that of a state far from run.y_new, such as the start of a long step.
     """
     arrived, y = finite(run.y_new), run.y_new
     normalise(mechanism.constants, y)
@@ -72,9 +72,9 @@ def slope_at(
 def tolerance_of_work(
     mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray, slope: np.ndarray
 ) -> tuple[float, float]:
-    """Return the tolerance of the work in a step: a constant in J, and a part per step size in W; see `work_error`.
+    """Return the tolerance of the work in a step as two numbers, a constant (J) and a part per step size (W).
 
-    The last evaluation must have been at the state y, with y' in `slope`.
+    The last evaluation must have been at the state y, with y' in `slope`; see `work_error`.
     """
     before = run.clock.exchanged + work_magnitude(mechanism.forces, run.y, y)
     h = run.clock.t_new - run.clock.t

@@ -35,7 +35,10 @@ MOST_NOTED = 2 * MOST_SAMPLES
 
 @kernel
 def output_due(settings: Settings, run: RunState) -> bool:
-    """Return whether an output state of this step, at its end or at an output time, has not been stored yet."""
+    """Return whether the last computed step contains an output state that has not been stored yet.
+
+    Output states are those at the output times or, if all steps are stored, at the ends of the steps.
+    """
     if settings.all_steps:
         return run.counts.passed < run.counts.steps
     return (
@@ -45,7 +48,7 @@ def output_due(settings: Settings, run: RunState) -> bool:
 
 @kernel
 def pauses(run: RunState) -> bool:
-    """Return whether the run pauses within the last computed step, because all output times have been reached.
+    """Return whether the run pauses within the last computed step, because the last requested output time is reached.
 
     The run does not pause at the end of the step if an event with an action occurs there.
     """

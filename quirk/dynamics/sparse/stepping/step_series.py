@@ -44,8 +44,9 @@ class SeriesData(Fields):
     ----------
     since : start time of the current step, s
     half : index (0 or 1) of the half of the arrays with the coefficients of the current step
-    longest, last, unswitched : maximum size of the current step, s, highest order in use, and size up to which no force
-        law changes its branch, s
+    longest : maximum size of the current step, s
+    last : highest order in use in the current step
+    unswitched : size of the current step up to which no force law changes its branch, s
     next_longest, next_last, next_unswitched : the same quantities for the next step
     of_work, of_power : tolerance of the work in a step at the last evaluated state: a constant, J, and a part per unit
         of step size, W
@@ -124,7 +125,7 @@ def copy_terms(series: Pair, orders: int, order: int, change: np.ndarray) -> Non
 
 @kernel
 def sum_series(stepper: StepSeries, h: float, state: np.ndarray) -> None:
-    """Compute the state at time h (s) after the start of the current step by summing the series."""
+    """Compute the state at time h (s) after the start of the current step by summing its Taylor series, in `state`."""
     bodies, carried = coefficients(stepper, stepper.step_data.half)
     orders, last = stepper.elements.orders, int(stepper.step_data.last)
     state_at(bodies, orders, last, h, state)
@@ -142,10 +143,9 @@ def defect(
 ) -> float:
     """Return the ratio of the error of the series at time h (s) after the start of a step to the tolerance.
 
-    The difference between y' and the derivative of the series is converted to an error of the state: it is multiplied
-    by the ratio of the size `full_step` of the whole step to the number of terms. If force laws may change their
-    branch, this factor depends on h, because the difference may persist for the whole step. The tolerance is evaluated
-    at the state y.
+    The error is estimated from the difference between y' and the derivative of the series, multiplied by the size
+    `full_step` of the whole step over the number of terms. If force laws may change their branch, this factor depends
+    on h, because the difference may persist for the whole step. The tolerance is that at the state y.
     """
     last, known = int(stepper.step_data.last), stepper.step_data
     weight = full_step / last
@@ -165,9 +165,9 @@ def defect(
 def store_work_tolerance(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, y: np.ndarray, slope: np.ndarray
 ) -> None:
-    """Store the tolerance of work at the state y.
+    """Store the tolerance of work at the last evaluated state y.
 
-    The last evaluation, whose multipliers are still stored, must have been at the state y, with y' in `slope`.
+    The multipliers of this evaluation must still be stored; `slope` is y'.
     """
     energy, power = tolerance_of_work(mechanism, settings, run, y, slope)
     stepper.step_data.of_work, stepper.step_data.of_power = energy, power
@@ -181,10 +181,10 @@ def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
 
 @kernel
 def ratio(mechanism: Mechanism, y: np.ndarray, level: int, ill_conditioned: bool, rtol: float, atol: float) -> float:
-    """Return the largest ratio of error to tolerance of the errors in work.motion, at the state y.
+    """Return the largest ratio of the errors in work.motion to the tolerance, at the state y.
 
-    `level` selects errors of poses or of velocities. `ill_conditioned` is true if constraint rows are nearly dependent:
-    round-off of all velocities is then proportional to the largest velocity, and errors are measured relative to this
+    `level` selects errors of poses or of velocities. If `ill_conditioned`, constraint rows are nearly dependent and
+    round-off of all velocities is proportional to the largest velocity; errors are then measured relative to this
     velocity. `rtol` and `atol` are the relative and absolute tolerances.
     """
     constants, motion = mechanism.constants, mechanism.work.motion

@@ -28,7 +28,7 @@ DEGREE, FEWEST, NOISE = 5, 8, 10.0
 
 @cache
 def stability_interval(name: str) -> float:
-    """Return the length of the real stability interval of the method `name`.
+    """Return the length of the real stability interval of the explicit method called `name`.
 
     It is the largest product of step size and decay rate for which steps are stable.
     """
@@ -42,12 +42,12 @@ def stability_interval(name: str) -> float:
 
 
 def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the eigenvalues (k,), 1/s, and the residuals (k,) of the k fastest modes at time t (s) and state y.
+    """Return the eigenvalues (k,), 1/s, of the k fastest modes at a state, and their error bounds (k,), 1/s.
 
-    The modes have time scales of h (s) or longer. They are computed by Arnoldi's method (Saad, Numerical Methods for
-    Large Eigenvalue Problems, 2011, 6.2) with difference quotients of y', because a few digits suffice. Velocities are
-    in units of the characteristic length per h, so that displacements and velocities of fast modes have similar
-    magnitudes and the mode shapes are far from parallel.
+    y is the state, and t the time (s). Modes with time scales of h (s) or longer are resolved. They are computed by
+    Arnoldi's method (Saad, Numerical Methods for Large Eigenvalue Problems, 2011, 6.2) with difference quotients of y',
+    because a few digits suffice. Velocities are in units of the characteristic length per h, so that displacements and
+    velocities of fast modes have similar magnitudes and the mode shapes are far from parallel.
     """
     modes, missed = _modes(solver, y, t, h)
     fastest = np.abs(modes).max(initial=0.0)
@@ -89,10 +89,10 @@ def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarra
 
 
 def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.ndarray) -> float:
-    """Return the magnitude of displacements for difference quotients of y', in units of the characteristic length.
+    """Return the size of the displacements for difference quotients of y', in units of the characteristic length.
 
-    Loads that depend on velocities, such as friction near standstill, may be linear only for small displacements.
-    `start` is y' at time t (s) and state y. h is the time scale of the modes, s.
+    The displacements are small, because loads that depend on velocities, such as friction near standstill, may be
+    linear only for small changes. `start` is y' at time t (s) and state y. h is the time scale of the modes, s.
     """
     slots, length, pose = solver.slots, solver.model.length, slice(0, VELOCITY)
     states = slots.body_states(y)
@@ -103,7 +103,7 @@ def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.nda
     round_off = slots.body_states(solver.rates(t, moved)[: slots.first_carried] - start)
 
     def sizes(of: np.ndarray) -> np.ndarray:
-        """Return the norms (n,) of the velocities of n bodies or of their rates, in characteristic lengths."""
+        """Return the norms (n,) of the velocities, or of the accelerations, of n bodies, in characteristic lengths."""
         linear, angular = (np.linalg.norm(of[:, part], axis=1) for part in (slice(VELOCITY, OMEGA), slice(OMEGA, None)))
         return np.maximum(linear / length, angular)
 

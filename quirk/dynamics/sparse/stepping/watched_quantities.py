@@ -125,9 +125,9 @@ class EventMonitor:
         return {guard.key: one for guard, one in zip(self.guards, known, strict=True)}
 
     def take(self, sides: Sides) -> None:
-        """Set the signs of event functions at the start of a run to those in `sides`.
+        """Set the signs and magnitudes of event functions at the start of a run to those in `sides`.
 
-        The signs of functions that are not in `sides` are unknown.
+        `sides` has the form of the property of that name. The signs of functions that it does not contain are unknown.
         """
         table = self.table
         for e, guard in enumerate(self.guards):
@@ -136,7 +136,7 @@ class EventMonitor:
             table.natural_scale[e] = max(natural, abs(guard.level)) if known else 0.0
 
     def trouble(self, t: float, since: float | None = None) -> Exception | None:
-        """Return the exception for an event function that is NaN at time t (s), or None.
+        """Return the exception for an event function that is not finite at time t (s), or None.
 
         If an event function has failed at the time `since` (s), by default t, or later, the exception of this failure
         is returned, even if later calls have succeeded.
@@ -162,9 +162,9 @@ def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:
 
 
 def distinct_crossings(crossings: np.ndarray, h: float) -> np.ndarray:
-    """Return recorded zero crossings (n, NOTED) in the order of time, without repetitions by round-off.
+    """Return recorded zero crossings (n, NOTED) in the order of time, without repetitions due to round-off.
 
-    If one quantity crosses twice at the same time, the later crossing is dropped, or both if their directions are
+    If one function crosses zero twice at the same time, the later crossing is dropped, or both if their directions are
     opposite. Times are the same if they differ by less than SAME_TIME_ULPS units in the last place of the time or of
     the step size h, whichever is larger.
     """

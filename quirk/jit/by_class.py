@@ -1,4 +1,4 @@
-"""Functions that select a kernel by the class of an argument when their callers are compiled."""
+"""Functions that select a kernel by the class of one of their arguments, when the calling kernel is compiled."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class ByClass:
         return self._kernels.get(of, self._default)
 
     def of_types(self, arguments: tuple[Any, ...]) -> Any:
-        """Return the kernel for arguments of the numba types `arguments`."""
+        """Return the kernel to call for arguments of the numba types `arguments`."""
         return self.kernel_for(arguments[self._position].record_class)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the kernel as plain Python."""
+        """Call the kernel for these arguments as plain Python."""
         return self.kernel_for(type(arguments[self._position]))(*arguments)
 
 
@@ -63,7 +63,7 @@ class ByClassType(types.Callable, types.Opaque):
         return [], True
 
     def get_impl_key(self, signature: Any) -> Any:
-        """Return the key of the compiled kernel."""
+        """Return the key by which numba finds the compiled kernel."""
         return types.Dispatcher(self.function.of_types(signature.args)).get_impl_key(signature)
 
 
@@ -77,5 +77,5 @@ def _typed(value: ByClass, context: Any) -> ByClassType:
 
 @lower_constant(ByClassType)
 def _constant(context: Any, builder: Any, kind: ByClassType, value: ByClass) -> Any:
-    """Emit a placeholder value; the kernel itself is selected when its callers are compiled."""
+    """Emit a placeholder for a `ByClass` object, whose kernel is selected when its callers are compiled."""
     return context.get_dummy_value()

@@ -78,7 +78,7 @@ class MachineCode(caching._Cache):
         return str(self.folders[0]) if self.folders else ""
 
     def locked(self, compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return the function `compile`, wrapped so that it locks the entry during compilation.
+        """Return a function that calls `compile` while holding the lock of the entry.
 
         Other threads wait for the lock of numba's compiler, and other processes for the lock of the file.
         """
@@ -128,7 +128,7 @@ class MachineCode(caching._Cache):
         return f"{self.function.__module__}.{self.function.__qualname__}"
 
     def _announce(self) -> None:
-        """Print a message that compilation starts, with the expected time if other entries were compiled before."""
+        """Print a message at the start of compilation, with the expected time if other entries were compiled before."""
         self._began = time.perf_counter()
         if not self.needed_by:
             return
@@ -139,7 +139,10 @@ class MachineCode(caching._Cache):
         say(self.needed_by, f"compiling what {self.needed_by}, {how_long}")
 
     def _first_valid(self, name: str, identity: bytes, target_context: Any) -> tuple[CompileResult | None, str]:
-        """Return the function from the first valid cache file, or None, and a message about invalid files."""
+        """Return the function from the first valid cache file, or None, and a message about invalid files.
+
+        `name` is the file name, and `identity` the digest of sources and versions that a valid file must contain.
+        """
         trouble = ""
         for folder in self.folders:
             try:
@@ -199,7 +202,7 @@ class MachineCode(caching._Cache):
 
 
 def provide(module: str, name: str, sig: Any, symbol: str) -> None:
-    """Load or compile a component, so that machine code that refers to its symbol can be linked.
+    """Load or compile a component and define its symbol, so that machine code that refers to the symbol can be linked.
 
     Raises
     ------
@@ -284,7 +287,7 @@ def folders(function: Callable[..., Any]) -> list[Path]:
 
 
 def layouts(kind: Any) -> Any:
-    """Return the field names of a record or named-tuple type, with those of nested records and named tuples."""
+    """Return the field names of a record or named-tuple type, including those of nested records and named tuples."""
     fields: Any = getattr(kind, "names", None) or getattr(getattr(kind, "instance_class", None), "_fields", ())
     members: Any = getattr(kind, "members", None) or getattr(kind, "types", ())
     return fields and (tuple(fields), tuple(map(layouts, members)))

@@ -1,10 +1,10 @@
-"""Machine code distributed in a wheel, for all processors with certain instruction sets.
+"""Use of machine code distributed in a wheel, for all processors with certain instruction sets.
 
 A wheel built with ``-C machine-code=true`` contains the machine code of all kernels beside their sources, and a record
 of the versions with which it was compiled. If the record matches this installation, the whole process generates code
-for the same instruction sets, because functions compiled for others might expect vectors in other registers. Setting
-NUMBA_CPU_NAME or NUMBA_CPU_FEATURES, for example to the name of this processor, disables this: kernels are then
-compiled for this processor.
+for the same instruction sets, because functions compiled for other instruction sets might expect vectors in other
+registers. This is disabled by setting NUMBA_CPU_NAME or NUMBA_CPU_FEATURES, for example to the name of this processor:
+kernels are then compiled for this processor.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Target(NamedTuple):
 
     Attributes
     ----------
-    name, features : processor and instruction sets of the code, in the notation of LLVM
-    needed : instruction sets that a processor must have, in the notation of LLVM
+    name, features : processor and instruction sets for which the code was compiled, in the notation of LLVM
+    needed : instruction sets that a processor must have to run the code, in the notation of LLVM
     """
 
     name: str

@@ -40,7 +40,7 @@ use_carried()
 
 
 def tested(version: str) -> bool:
-    """Whether the modified passes of `quirk.jit.pipelines` have been tested with this version of numba."""
+    """Whether the modified compiler passes of `quirk.jit.pipelines` have been tested with this version of numba."""
     numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
     return TESTED[0] <= numbers <= TESTED[1]
 
@@ -84,9 +84,9 @@ def entry(
 class Entry:
     """Compiled function that is called from Python with positional arguments.
 
-    At each call numba inspects all members of all records to determine their types, which takes ten times as long as
-    passing them. An Entry derives the types from the classes of the arguments, so all records of a class must have
-    members of the same types.
+    The types of the arguments are derived from their classes, so that all records of a class must have members of the
+    same types. numba itself would inspect all members of all records at each call, which takes ten times as long as
+    passing them.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ def with_general_integers(compiled: Any) -> Any:
 
 
 def general(kind: types.Type) -> types.Type:
-    """Return the type for which a kernel is compiled, given the type of an argument: all integers become intp."""
+    """Return the type for which a kernel is compiled, for an argument of type `kind`: all integers become intp."""
     kind = types.unliteral(kind)
     return types.intp if isinstance(kind, types.Integer) else kind
 

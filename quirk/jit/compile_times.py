@@ -1,8 +1,8 @@
 """Estimates of compilation times on this machine, from earlier compilation times.
 
-The effort of an entry is its compilation time on a reference machine, s. A file beside the machine code lists the
-effort and the measured time (s) of each entry compiled here. The time of any other entry is estimated as its effort
-times the ratio of the sum of these times to the sum of these efforts.
+The effort of an entry (a compiled function that Python calls) is its compilation time on a reference machine, s. A file
+beside the machine code lists the effort and the measured time (s) of each entry compiled on this machine. The time of
+any other entry is estimated as its effort times the ratio of the sum of the measured times to the sum of their efforts.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Components: kernels that are compiled once for all entries that call them.
 
-An entry is compiled together with all its kernels. Large kernels that many entries need, such as the equations of
-motion, would then be compiled once per entry. The machine code of a component is stored in a separate file, and
-code that calls it refers to it by a symbol named after its identity, which covers all sources and versions. The call
-of a component cannot be inlined and takes a few nanoseconds.
+An entry, a function that Python calls, is compiled together with all its kernels. Large kernels that many entries need,
+such as the equations of motion, would then be compiled once per entry. The machine code of a component is stored in a
+separate file, and code that calls it refers to it by a symbol that contains its identity, a digest of all sources and
+versions. The call of a component cannot be inlined and takes a few nanoseconds.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def component(*, effort: float, needed_by: str = "") -> Callable[[Callable[..., 
 
 
 class ComponentCode(MachineCode):
-    """Cache of the machine code of a component, which also makes it callable from other machine code."""
+    """Cache of the machine code of a component, which also makes the component callable from other machine code."""
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
         """Return the cached component for the argument types `sig`, or None if it must be compiled."""
@@ -67,7 +67,10 @@ class ComponentCode(MachineCode):
 
 
 def caller(symbol: str, description: Any, context: Any) -> Any:
-    """Return an LLVM module with a function that has the component's name and calls the machine code at `symbol`."""
+    """Return an LLVM module with a function that has the component's name and calls the machine code at `symbol`.
+
+    `description` is numba's description of the component, and `context` its target context.
+    """
     module = ir.Module(name=symbol)
     kind = context.call_conv.get_function_type(description.restype, description.argtypes)
     callee, function = ir.Function(module, kind, symbol), ir.Function(module, kind, description.mangled_name)

@@ -14,9 +14,10 @@ from .traced_value import exactly
 
 
 class DoubleDouble:
-    """A number, or a vector of eight numbers, high + low; `low` is None for a double, which is exact.
+    """A number, or a vector of eight numbers, given as the sum high + low of two doubles.
 
-    In traced functions, `high` and `low` are traced values, which emit the operations on them as instructions.
+    `low` is None for a number that is exactly a double. In traced functions, `high` and `low` are traced values, which
+    emit the operations on them as instructions.
     """
 
     __array_ufunc__ = None  # numpy leaves operations to this class
@@ -25,12 +26,12 @@ class DoubleDouble:
         self.high, self.low = high, low
 
     def remainder(self, rounded: Any) -> Any:
-        """Return this number minus `rounded`, a nearby double, as a double."""
+        """Return the difference of this number from a nearby double `rounded`, as a double."""
         with exactly():
             return self.high - rounded if self.low is None else (self.high - rounded) + self.low
 
     def inverse(self) -> DoubleDouble:
-        """Return 1 / number, by one Newton step from the quotient of doubles."""
+        """Return the reciprocal of this number, by one Newton step from the reciprocal in double precision."""
         first = 1.0 / self.high
         return first + DoubleDouble(first) * (1.0 + self * (-1.0 * first)).high
 
@@ -70,7 +71,7 @@ class DoubleDouble:
 
 
 def _normal(high: Any, low: Any) -> DoubleDouble:
-    """Return high + low, normalized: the lower part is at most half a unit in the last place of the upper part.
+    """Return the double-double number high + low, with a lower part that is the round-off of the upper part.
 
     The magnitude of `low` must be smaller than that of `high`.
     """

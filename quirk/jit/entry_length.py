@@ -22,6 +22,9 @@ class EntryLength:
         self.steps = FIRST_STEPS
 
     def adapt(self, done: int, began: float) -> None:
-        """Adapt the number of steps after a call of `done` steps; `began` is its start by `time.perf_counter()`."""
+        """Adapt the number of steps after a call of the loop that took `done` steps and started at the time `began`.
+
+        `began` is a value of `time.perf_counter()`, s.
+        """
         speed = done / max(time.perf_counter() - began, 1e-6)
         self.steps = int(min(max(1, CALL_TIME * speed), GROWTH * self.steps))

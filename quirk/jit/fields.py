@@ -1,4 +1,4 @@
-"""Structures of numbers, shared by Python and compiled code, which both can modify.
+"""Structures of numbers that both Python and compiled code can read and write.
 
 A structure is declared by the annotations of a class derived from `Fields`::
 
@@ -57,7 +57,7 @@ class Fields(ctypes.Structure):
         self.address = ctypes.addressof(self)
 
     def __reduce__(self) -> Any:
-        """Return the class and the numbers, from which copies and unpickled objects are made."""
+        """Return the data from which copies and unpickled objects are made: the class and the numbers."""
         return restored, (type(self), bytes(self))
 
     @property
@@ -71,7 +71,7 @@ class Fields(ctypes.Structure):
 
 
 def restored(of: type[Fields], numbers: bytes) -> Fields:
-    """Return an object of the class `of` with the numbers given as raw bytes."""
+    """Return an object of the class `of` whose numbers are given as raw bytes."""
     made = of()
     ctypes.memmove(made.address, numbers, len(numbers))
     return made
@@ -161,7 +161,7 @@ HOLDS_ADDRESS = _holds_address()
 
 @unbox(FieldsType)
 def _unboxed(kind: FieldsType, value: Any, c: Any) -> NativeValue:
-    """Emit instructions that read the address of a structure's numbers when Python calls an entry."""
+    """Emit instructions that convert a structure passed by Python to the address of its numbers."""
     pointer = c.context.get_value_type(kind)
     if HOLDS_ADDRESS:  # a tenth of a microsecond less for each call and object
         head = c.builder.bitcast(value, ir.IntType(8).as_pointer())

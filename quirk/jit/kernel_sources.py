@@ -92,8 +92,8 @@ def _read(file: Path, package: str) -> tuple[bytes, tuple[str, ...]]:
 def code_of(text: str) -> str:
     """Return the source of a module without docstrings, blank lines and whole-line comments.
 
-    Comments are kept if the module has other multi-line strings, because these may contain lines that look like
-    comments.
+    Comments are kept if the module has multi-line strings other than docstrings, because these may contain lines that
+    look like comments.
     """
     code = DOCSTRING.sub(r"\1\2...\n", text)
     if '"""' not in code and "'''" not in code:

@@ -110,7 +110,10 @@ class DeferredInterrupt:
 
 
 def handle_pending() -> None:
-    """Call the previous SIGINT handler if a signal is pending; for use where KeyboardInterrupt is harmless."""
+    """Call the previous SIGINT handler if a signal is pending.
+
+    This function is to be called where a KeyboardInterrupt does no harm.
+    """
     _KEYBOARD.handle_pending()
 
 

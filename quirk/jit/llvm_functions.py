@@ -52,7 +52,7 @@ MOST_COMPILED = 256
 
 
 class Native:
-    """The machine code of a function.
+    """Machine code of a single compiled function.
 
     Parameters
     ----------
@@ -77,9 +77,10 @@ class TracedPointer(TracedValue):
 
 
 def native(function: Callable[[Any, Any, Any], None], *, keep: bool) -> Native:
-    """Compile ``function(t, inputs, outputs)`` from the operations that it records in one call on traced values.
+    """Compile ``function(t, inputs, outputs)``, a Python function, by calling it once on traced values.
 
-    If `keep` is true, the machine code is cached on disk. Exceptions of the function propagate to the caller.
+    Its operations on these values are recorded as instructions. If `keep` is true, the machine code is cached on disk.
+    Exceptions of the function propagate to the caller.
     """
 
     def write(builder: Any, t: Any, inputs: Any, outputs: Any) -> None:

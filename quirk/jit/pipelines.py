@@ -1,9 +1,9 @@
 """Variants of numba's compiler with modified passes, which compile kernels in half the time.
 
-numba optimizes each kernel again at each level of calls, and searches for constructs that kernels do not contain. These
-classes avoid both by overriding private parts of numba. They are therefore used only with versions of numba for which
-they have been tested (`compilation.TESTED`); with other versions the same kernels are compiled by numba's passes. A
-library is numba's object that holds the LLVM code or machine code of one function.
+numba optimizes each kernel again for each kernel that calls it, and searches for constructs that kernels do not
+contain. These classes avoid both by overriding private parts of numba. They are therefore used only with versions of
+numba for which they have been tested (`compilation.TESTED`); with other versions the same kernels are compiled by
+numba's passes. A library is numba's object that holds the LLVM code or machine code of one function.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ NEEDLESS = {
 
 
 class Lower(lowering.Lower):
-    """Code generator that declares the memory of record arguments readable, for LLVM's optimizer."""
+    """Code generator that tells LLVM's optimizer that the memory of record arguments is always readable."""
 
     def setup_function(self, fndesc: Any) -> None:
-        """Begin the code of a function, and declare the memory of its record arguments readable."""
+        """Begin the code of a function, and mark the memory of its record arguments as always readable."""
         super().setup_function(fndesc)
         for given in self.call_conv.get_arguments(self.function):
             kept = getattr(given.type, "pointee", None)
@@ -92,7 +92,7 @@ class KernelLibrary(Library):
     """
 
     def finalize(self) -> None:
-        """Mark the functions so that each entry that calls them can link a copy."""
+        """Mark the functions of this library such that each calling entry can link a copy of them."""
         self._raise_if_finalized()
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.external:
@@ -111,7 +111,7 @@ class KernelLibrary(Library):
         return self._shared_module
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return a null pointer, because the machine code of a kernel is part of its entries."""
+        """Return a null pointer: a kernel has no machine code of its own, as it is compiled into its entries."""
         return 0
 
     @property
@@ -150,9 +150,9 @@ class EntryLibrary(Library):
         super().finalize()
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
-        """Return the data for the disk cache: the machine code, and the symbol names of the LLVM code.
+        """Return the data for the disk cache: the machine code, and the names of the symbols in the LLVM code.
 
-        The rest of the LLVM code is left out: nothing is linked with it later, and reading it would take most of the
+        The rest of the LLVM code is omitted: nothing is linked with it later, and reading it would take most of the
         loading time.
         """
         self._ensure_finalized()
@@ -210,7 +210,7 @@ class CachingContext(Context):
         self.__dict__ = context.__dict__
 
     def resolve_function_type(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Return the signature of a call with the given argument types, or None if there is none."""
+        """Return the signature of a call with the given argument types, or None if the call is invalid."""
         if (isinstance(function, types.Type) and not isinstance(function, types.Function)) or keywords:
             return super().resolve_function_type(function, arguments, keywords)
         case = function, arguments

@@ -1,10 +1,9 @@
 """Records of arrays: named tuples that kernels pass by address.
 
-numba passes a named tuple member by member at each call, each array as seven numbers. For the tables of the compiled
-solver this amounts to several hundred numbers; passing them took more than half of the compilation time and slowed down
-short calls. A record is converted from Python once, at the call of an entry; kernels load the members they need.
-Members are numbers, flat C-contiguous arrays and other records. Kernels may write to the elements of arrays, but not to
-members.
+numba passes a named tuple to a function member by member, each array as seven numbers. For the tables of the compiled
+solver these are several hundred numbers; passing them took more than half of the compilation time and slowed down short
+calls. A record is converted from Python once, at the call of an entry; kernels load the members they need. Members are
+numbers, flat C-contiguous arrays and other records. Kernels may write to the elements of arrays, but not to members.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ def copies(arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
 
 
 def restore(arrays: Iterable[np.ndarray], saved: Iterable[np.ndarray]) -> None:
-    """Write the values `saved` by `copies` to the original arrays, or to those of another record of the class."""
+    """Write the values `saved` by `copies` to the original arrays, or to corresponding arrays of another record."""
     for array, numbers in zip(arrays, saved, strict=True):
         array[:] = numbers
 
@@ -154,7 +153,7 @@ def _member(context: Any, builder: Any, kind: RecordType, value: Any, name: str)
 
 
 def _load(builder: Any, place: Any) -> Any:
-    """Emit the load of a value that no kernel modifies, marked such that LLVM can move it out of loops."""
+    """Emit the load of a value that no kernel modifies, with the LLVM metadata that allows moving it out of loops."""
     loaded = builder.load(place)
     loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
     return loaded

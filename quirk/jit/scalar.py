@@ -14,9 +14,8 @@ from typing import Any, ClassVar
 class Scalar:
     """Base class of numbers, vectors of eight lanes, and arrays that replace floats in jets and force laws.
 
-    Numbers have the methods `splat`, `function`, `compared` and `chosen`; lanes have `lane` and `replaced`; arrays have
-    `load`, `store` and `zero`, and arrays of kernels also `load4`, `store4`, `gathered`, `halved`
-    and `lanes`.
+    Numbers have the methods `splat`, `function`, `compared` and `chosen`; vectors have `lane` and `replaced`; arrays
+    have `load`, `store` and `zero`, and arrays of kernels also `load4`, `store4`, `gathered`, `halved` and `lanes`.
     """
 
     load: Any
@@ -38,15 +37,18 @@ class Scalar:
 
     @classmethod
     def chosen(cls, truth: Any, a: Any, b: Any) -> Any:
-        """Return `a` where the condition `truth`, evaluated by the machine code, is true, and `b` otherwise."""
+        """Return `a` where the condition `truth` is true, and `b` otherwise.
+
+        Machine code evaluates the condition at run time.
+        """
         raise NotImplementedError
 
     def function(self, name: str, *numbers: Any) -> Any:
-        """Evaluate the function `name` at the given numbers; `name` is a function of the module `math`, or "rint"."""
+        """Return the value of the function `name` at the given numbers: a function of the module `math`, or "rint"."""
         raise NotImplementedError
 
     def compared(self, operator: str, other: Any) -> Any:
-        """Compare this number with another; `operator` is a string such as "<"."""
+        """Return the result of comparing this number with another; `operator` is a string such as "<"."""
         raise NotImplementedError
 
 
@@ -73,7 +75,7 @@ def times(a: Any, b: Any) -> Any:
 
 
 class Entries(Scalar):
-    """Eight numbers, such as the gradient of a jet, as a list instead of a vector register.
+    """Eight numbers, such as the gradient of a jet, stored as a list and not as a vector register.
 
     Attributes
     ----------

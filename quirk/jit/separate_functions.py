@@ -1,4 +1,4 @@
-"""Separate compilation of functions with loops and branches, which traced functions call by address."""
+"""Separate compilation of functions with loops and branches, which traced functions call by their address."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ LONGEST = 1 << 40
 
 @functools.cache
 def compiled_separately(function: Callable[..., Any], constants: tuple[int, ...], numbers: int, count: int) -> Any:
-    """Return a C function that calls `function` with an array, the integers `constants`, and `numbers` doubles.
+    """Return a C function that calls `function` with an array, the integers `constants`, and a number of doubles.
 
-    The C function takes pointers to the array, to these doubles, and to an array to which the `count` results are
-    written.
+    The C function takes three pointers: to the array, to the `numbers` doubles, and to an array to which the `count`
+    results are written.
     """
 
     def call(array, inputs, results):  # type: ignore[no-untyped-def]

@@ -1,4 +1,4 @@
-"""Cache of generated code, shared by callers that need equal code."""
+"""Cache of generated code, so that equal code is generated only once."""
 
 from __future__ import annotations
 

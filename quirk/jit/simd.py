@@ -2,7 +2,7 @@
 
 The eight entries of a vector are its lanes. A kernel reads a vector with `load(array, at)`, computes with + - * / and
 writes it with `store(array, at, lanes)`; the same source runs as plain Python, where a vector is an array (8,).
-Functions that are not `traced` require constant indices and can be called by traced functions only (see
+Functions here that are not marked `traced` take constant indices, and only traced functions can call them (see
 `quirk.jit.tracing`). Arrays are flat and C-contiguous; indices count elements, must not be negative and are not
 checked.
 """
@@ -114,7 +114,7 @@ def root(lanes: Any) -> Any:
 
 @traced
 def rounding_error(a: Any, b: Any, product: Any) -> Any:
-    """Return the exact rounding error a b - product, where `product` is the rounded product of a and b."""
+    """Return the exact difference a b - product, where `product` is the product of a and b rounded to double."""
     for x in (a, b):
         if isinstance(x, TracedValue):
             return x.fused(b if x is a else a, -product)
@@ -141,7 +141,7 @@ def spread(lanes: Any, lane: int) -> Any:
 
 
 def permuted(lanes: Any, order: Sequence[int]) -> Any:
-    """Return a vector with its first lanes permuted; `order` holds their constant indices."""
+    """Return a vector with its first lanes permuted; `order` contains their constant indices."""
     return lanes.permuted(order) if isinstance(lanes, TracedValue) else lanes[[*order, *range(len(order), len(lanes))]]
 
 

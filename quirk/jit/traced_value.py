@@ -42,7 +42,7 @@ class TooLongError(Exception):
 
 @contextmanager
 def bounded(instructions: int) -> Iterator[None]:
-    """Context manager that raises TooLongError if about `instructions` instructions are emitted in its block."""
+    """Context manager in whose block a TooLongError is raised after about `instructions` emitted instructions."""
     before = TracedValue.limit
     TracedValue.limit = min(before, TracedValue.count + instructions)
     try:
@@ -53,7 +53,10 @@ def bounded(instructions: int) -> Iterator[None]:
 
 @contextmanager
 def exactly() -> Iterator[None]:
-    """Context manager for results bit-identical to those of Python: no fused operations, and signed zeros."""
+    """Context manager in which traced functions give results that are bit-identical with those of Python.
+
+    Operations are not fused, and zeros keep their signs.
+    """
     before, TracedValue.flags = TracedValue.flags, ()
     try:
         yield
@@ -95,7 +98,7 @@ class TracedValue(Scalar):
         return truth.selected(a, b)
 
     def like(self, kind: Any, value: Any) -> TracedValue:
-        """Return the LLVM value `value` of this kernel as a traced value of numba type `kind`."""
+        """Return the LLVM value `value` as a traced value of numba type `kind`, in the same kernel as this value."""
         return TracedValue(self.context, self.builder, kind, value)
 
     def splat(self, kind: LanesType = LANES) -> TracedValue:
@@ -119,7 +122,7 @@ class TracedValue(Scalar):
 
     @property
     def zero(self) -> TracedValue:
-        """The number zero as a traced value of this kernel."""
+        """The number zero, as a traced value in the same kernel as this value."""
         return self._constant(0.0)
 
     def number(self) -> TracedValue:
@@ -217,7 +220,7 @@ class TracedValue(Scalar):
         return self.like(self.kind, self._shuffled(self.value, [lane] * self.kind.width))
 
     def permuted(self, order: Sequence[int]) -> TracedValue:
-        """Return a copy of this vector with its first lanes permuted; `order` holds their indices."""
+        """Return a copy of this vector with its first lanes permuted; `order` contains their indices."""
         return self.like(self.kind, self._shuffled(self.value, [*order, *range(len(order), self.kind.width)]))
 
     def replaced(self, lane: int, number: Any) -> TracedValue:

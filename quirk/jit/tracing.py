@@ -1,9 +1,9 @@
 """Inlined functions without loops or branches, for use in compiled kernels.
 
-A function marked `traced` runs as plain Python on numbers and arrays. When a kernel that calls it is compiled, it is
-run once per call on traced values, which emit each operation as an instruction. It therefore needs neither a call at
-run time nor a separate compilation, and accepts any type of argument that supports its operations. Lanes are the eight
-entries of a vector register.
+A function marked `traced` runs as plain Python on numbers and arrays. While a kernel that calls it is compiled, the
+function is executed for each call on traced values, which emit each operation as an instruction. It therefore needs
+neither a call at run time nor a separate compilation, and accepts any type of argument that supports its operations.
+Lanes are the eight entries of a vector register.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ def traced(function: Callable[..., Any], returns: bool = True) -> Callable[..., 
 
 
 def specialized(function: Callable[..., Any], *last: Any) -> Callable[..., Any]:
-    """Return a traced function without a result that calls `function` with fixed last arguments `last`.
+    """Return a traced function without a result that calls `function` with the fixed last arguments `last`.
 
-    The result of `function` is dropped. So one function serves several kernels, or branches of a kernel, that differ in
-    a flag or do not need its result.
+    The result of `function` is discarded. In this way one function serves several kernels, or branches of a kernel,
+    that differ in a flag or do not need its result.
     """
 
     def inlined(*arguments: Any) -> None:

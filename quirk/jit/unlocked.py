@@ -1,7 +1,7 @@
-"""Entries that release Python's global interpreter lock, so that several threads compute at the same time.
+"""Entries that release Python's global interpreter lock, so that several threads can compute at the same time.
 
-The same source is compiled a second time, on first use. Such an entry may be called only with arrays that no other
-thread uses.
+An entry is a compiled function that Python calls. Its source is compiled a second time, without the lock, when this is
+first needed. Such an entry may be called only with arrays that no other thread uses.
 """
 
 from __future__ import annotations
@@ -56,7 +56,11 @@ def unlocked(entry: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def unlocked_entry(*, needed_by: str, effort: float) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a function like `entry`; the compiled function releases the interpreter lock while it runs."""
+    """Decorate a function as an entry that releases the interpreter lock while it runs.
+
+    The arguments are those of `entry`: the feature that needs the entry, and its compilation time on a reference
+    machine, s.
+    """
 
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         if plain_python():

@@ -42,9 +42,9 @@ def user_function_values(
 ) -> Callable[[float, np.ndarray], np.ndarray] | None:
     """Return a function of (t, y) that evaluates all user functions of a model, or None if there are none.
 
-    The values are loads, derivatives of motions, and entries of b; they are NaN if a function fails. Unless the step
-    size is `fixed`, the loads of switching force laws are also evaluated. `angles` is a function of time that returns
-    approximate joint angles with full turns.
+    Its values are loads, derivatives of prescribed motions, and right-hand sides b of constraint rows; they are NaN if
+    a function fails. Unless the step size is `fixed`, the loads of switching force laws are also evaluated. `angles` is
+    a function of time that returns approximate joint angles with full turns.
     """
     elements = [(element, rows) for element, rows in model.forces if _is_sampled(element, fixed)]
     motions = [m for placed in model.relations for m in placed.relation.motions if m.kind == FUNCTION]
@@ -73,17 +73,19 @@ def user_function_values(
 
 
 def _is_sampled(element: ForceElement, fixed: bool) -> bool:
-    """Return whether a force element is sampled within steps.
+    """Return whether a force element is evaluated between the stages of steps, to detect jumps.
 
-    Elements with a user function or a user-defined motion are sampled and, unless the step size is `fixed`, also laws
-    that may switch on and off.
+    This applies to elements with a user function or a user-defined motion and, unless the step size is `fixed`, also to
+    laws that may switch on and off.
     """
     of_law = element.of_user if fixed else element.wakes
     return of_law or any(element.motion(name).kind == FUNCTION for name in element.motions)
 
 
 class ChangeMonitor:
-    """Search of accepted steps for jumps of user functions; a step with a jump is repeated to end at the jump.
+    """Search of accepted steps for jumps of user functions.
+
+    A step with a jump is repeated to end at the jump.
 
     Parameters
     ----------
@@ -134,9 +136,10 @@ class ChangeMonitor:
     def _add_break(
         self, value: Values, slope: np.ndarray, step: InterpolatedStep, a: float, b: float, fixed: bool
     ) -> bool:
-        """Add a break at a jump of `value` between the times a and b (s); return whether one was added.
+        """Search for a jump of `value` between the times a and b (s); return whether a break was added at a jump.
 
-        A jump is a change that exceeds the typical rate of change, `slope`, times b - a.
+        A jump is a change that exceeds `slope`, the typical rate of change of each component, times b - a. `step` is
+        the step, and `fixed` whether its size is fixed.
         """
         change = locate_change(lambda t: value(t) - slope * (t - a), a, b)
         if change is not None and change.jump:

@@ -1,8 +1,8 @@
 """Right-hand sides of the constraints differentiated to any order, and kappa = (d/dt A^T) lambda.
 
-Source: "Two-dimensional constraints", which gives A q' = nu, A q'' = gamma, and so on up to sigma, and kappa, for
-planar joints. Here q' is (v_0, omega_0, v_1, ...), and one recurrence covers all constraints and orders. There are n
-bodies and m constraint rows.
+Source: "Two-dimensional constraints", which gives the equations A q' = nu, A q'' = gamma, and so on up to sigma, and
+kappa, for planar joints; A are the constraint rows, and lambda the multipliers. Here q' is (v_0, omega_0, v_1, ...),
+and one recurrence covers all constraints and orders. There are n bodies and m constraint rows.
 """
 
 from __future__ import annotations

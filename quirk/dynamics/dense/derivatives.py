@@ -1,14 +1,14 @@
 """Higher time derivatives of constrained motion, dense: the reference for the compiled solver.
 
-The k-th derivatives of the accelerations a and of the multipliers lambda solve the same linear system as a and lambda,
-which is the k-th derivative of the equations of motion and of the constraints,
+The k-th derivatives of the accelerations a and of the multipliers lambda solve a linear system with the same matrix as
+a and lambda themselves, the k-th derivative of the equations of motion and of the constraints,
 
-    M a^(k) = Q^(k) + sum_{m > 0} C(k, m) (A^(m))^T lambda^(k-m) + A^T lambda^(k),     A a^(k) = b_k,
+    M a^(k) = Q^(k) + sum_{m > 0} C(k, m) (A^(m))^T lambda^(k-m) + A^T lambda^(k),     A a^(k) = b_k.
 
-where for m = 1 the sum is kappa = (d/dt A^T) lambda, and b_k is minus the derivative of Phi of order k + 2 at a^(k) =
-0: gamma, eta, sigma. One factorization serves all orders. Source: "Two-dimensional constraints", which gives the
-right-hand sides up to sigma, and kappa, for planar joints; here they follow from the time derivatives of any
-constraint.
+M is the mass matrix, Q are the applied loads, A the constraint rows, and C(k, m) binomial coefficients. For k = m = 1
+the sum is kappa = (d/dt A^T) lambda. b_k is minus the derivative of Phi of order k + 2 for a^(k) = 0: gamma, eta,
+sigma. One factorization serves all orders. Source: "Two-dimensional constraints", which gives the right-hand sides up
+to sigma, and kappa, for planar joints; here they follow from the time derivatives of any constraint.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def _free_turn(model: Model, motion: PoseDerivatives, torque: np.ndarray, k: int
 class DenseSharing:
     """Multipliers of minimum norm for redundant rows, with their time derivatives.
 
-    With row scales D, lambda has minimum norm at all times if D^2 lambda = A y for some function y(t). The object
-    stores the derivatives of y of the orders computed so far.
+    With row scales D and constraint rows A, the multipliers lambda have minimum norm at all times if D^2 lambda = A y
+    for some function y(t). The object stores the derivatives of y computed so far.
     """
 
     def __init__(self, model: Model, rank: int) -> None:

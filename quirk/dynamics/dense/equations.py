@@ -25,7 +25,8 @@ def motion(
 ) -> ConstrainedMotion:
     """Return the accelerations and constraint forces of a model at one state, including friction.
 
-    Arguments are as for `constrained_motion`.
+    t is the time (s), `baumgarte` are the rates alpha and beta, 1/s, and `independent` (m,) is a mask of independent
+    rows; singular values up to the fraction `least` of the largest count as zero. See `constrained_motion`.
     """
     acts, solve = equations(model, t, kin, baumgarte, independent, least)
     return with_friction(model, t, kin, acts, solve)[1]

@@ -176,7 +176,7 @@ class Flow:
         return rates(carried, internal, power)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return the state y with unit quaternions, projected onto the constraints if the run uses projection.
+        """Return the state y with unit quaternions and, if the run uses projection, projected onto the constraints.
 
         The result is None if y is too far from the constraints.
         """
@@ -233,7 +233,10 @@ class Flow:
         return float(s[-1] / s[0]) ** 2 if s.size else 1.0
 
     def _least(self, state: State, t: float) -> float:
-        """Return the ratio of the smallest to the largest singular value of the selected rows at a state."""
+        """Return the smallest singular value of the selected rows at a state, divided by the largest.
+
+        t is the time, s.
+        """
         if not self.model.rows:
             return 1.0
         s = factorise(self.model, self.metric, Kinematics.of(state), t, self.chooser.independent).s

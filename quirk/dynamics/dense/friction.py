@@ -47,7 +47,7 @@ def with_friction(
 def magnitudes(
     model: Model, t: float, kin: Kinematics, acts: Sequence[Exerted], solve: Solve
 ) -> dict[int, tuple[Exerted, float]]:
-    """Return the loads at unit magnitude and the magnitude of each friction element, by its index.
+    """Return, by index of the friction element, its loads at unit magnitude and its magnitude.
 
     Arguments are as for `with_friction`.
     """
@@ -66,7 +66,7 @@ def magnitudes(
 
 
 def _motion(model: Model, kin: Kinematics, acts: Sequence[Exerted], solve: Solve) -> ConstrainedMotion:
-    """Return the motion due to the loads of all force elements."""
+    """Return the motion due to the loads `acts` of all force elements."""
     force, torque = summed(model, (acting.loads[:, 0] for acting in acts))
     return solve(force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque))
 

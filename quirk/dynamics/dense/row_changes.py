@@ -69,7 +69,7 @@ class EightDirections:
         self.loads = self.loads[:-1] + np.einsum("mncd,m->ncd", self.rows[:, :-1], multipliers)
 
     def padded(self, x: np.ndarray) -> np.ndarray:
-        """Return the columns of an array (..., D) for these eight directions, padded with zeros to eight columns."""
+        """Return the eight columns of an array (..., D) that belong to these directions; missing columns are zero."""
         taken = x[..., self.columns]
         return np.concatenate([taken, np.zeros((*x.shape[:-1], WIDTH - taken.shape[-1]))], axis=-1)
 
@@ -116,9 +116,10 @@ class EightDirections:
             self.rows[placed.rows, body] += gradient[:, f, :6]
 
     def add_directions(self, deltas: np.ndarray, inputs: Inputs) -> None:
-        """Add the derivatives of parameters in the eight directions to those of a law's inputs, `deltas` (inputs, 8).
+        """Add the variations of parameters in the eight directions to the derivatives of a law's inputs.
 
-        `inputs` holds the derivatives (D,) of the varying inputs of the force law or relation, by index of the input.
+        `deltas` (inputs, 8) are the derivatives of the inputs. `inputs` contains the variations (D,) of the inputs of
+        the force law or relation that vary, by index of the input.
         """
         for place, change in inputs.items():
             deltas[place] += self.padded(change)

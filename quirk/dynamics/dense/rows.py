@@ -1,4 +1,4 @@
-"""Constraint rows A, b, Phi and Phi_dot of a model, dense.
+"""Constraint rows A, right-hand sides b, residuals Phi and their rates Phi_dot of a model, dense.
 
 There are n bodies and m rows; K is the number of time derivatives. The last body, with index n, is the ground. A
 relation is a constraint given by a function.
@@ -51,7 +51,7 @@ def constraint_rows(model: Model, kin: Kinematics, t: float) -> ConstraintRows:
     """Return all constraint rows at a state.
 
     The columns that multiply quaternion accelerations are A_q = A_omega T, for the rows A_omega over angular velocities
-    and omega = T q'. The rate of T cancels, as in the ball-joint notes.
+    and omega = T q'. The time derivative of T does not contribute, as in the ball-joint notes.
     """
     phi = residuals(model, kin, t, 2)
     A_body = tangent_rows(model, kin, t).reshape(model.rows, len(model.mass), 6)
@@ -65,10 +65,10 @@ Known = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 def residuals(model: Model, kin: Kinematics, t: float, order: int, stored: Known | None = None) -> np.ndarray:
-    """Return Phi and its time derivatives up to `order`, (m, order + 1), for bodies without acceleration.
+    """Return Phi and its time derivatives up to `order`, (m, order + 1), for bodies with zero accelerations.
 
-    Column 2 is then -b, the second derivative of Phi minus A xdd. `stored` are previously computed values of relations
-    (constraint functions).
+    The second derivative of Phi is then -b. `stored` are previously computed values of relations (constraint
+    functions).
     """
     return residual_derivatives(model, PoseDerivatives.of(kin, order), t, stored)
 

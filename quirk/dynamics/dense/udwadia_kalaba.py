@@ -81,7 +81,7 @@ class PseudoInverse:
         return self.Vt.T @ ((self.U.T @ (self.D * residual)) / self.s)
 
     def multipliers(self, residual: np.ndarray) -> np.ndarray:
-        """Return multipliers lambda (m,) with W^T A^T lambda = z, where z is the result of `solve`."""
+        """Return multipliers lambda (m,) with W^T A^T lambda = z, for the solution z of A W z = `residual`."""
         return self.D * (self.U @ ((self.U.T @ (self.D * residual)) / self.s**2))
 
 

@@ -36,8 +36,8 @@ def undefined_constraint(model: Model, state: State, t: float) -> str | None:
 def undefined_soon(model: Model, state: State, t: float, step: float) -> str | None:
     """Return a clause for messages about a constraint or force that is undefined shortly after a state, or None.
 
-    The clause names the part and the reason. The examined states are extrapolations with constant velocities over times
-    up to `step`, s.
+    The clause names the constraint or force and the reason. The state is extrapolated with constant velocities over
+    times up to `step`, s.
     """
     speed = np.abs(state.velocity).max() + model.length * np.abs(state.angular_velocity).max()
     soon = AHEAD * max(abs(t), 1.0)

@@ -87,8 +87,9 @@ class WorkError:
     def ratio(self, loads: WorkingLoads, error: np.ndarray, y: np.ndarray, y_new: np.ndarray, h: float) -> float:
         """Return the ratio of error to tolerance of the work in a step of length h (s) from y to y_new (13 n + k,).
 
-        `error` (13 n + k,) is the error estimate of y_new; `loads` are the sums at the end of the step. Steps must
-        be passed in order of time. States hold 13 components for each of n bodies, and k auxiliary states.
+        `error` (13 n + k,) is the error estimate of y_new; `loads` are the sums over the working loads at the end of
+        the step. Steps must be passed in order of time. States have 13 components for each of n bodies, and k auxiliary
+        states.
         """
         carried = self._model.carried
         wrong = float(np.abs(carried.works(error)).sum())

@@ -91,7 +91,7 @@ def exerted(
 def coordinate_at(
     element: ForceElement, rows: Sequence[int], motion: PoseDerivatives, t: float, angles: Mapping[str, np.ndarray]
 ) -> Jet:
-    """Return the coordinate of a force element as a jet with two time derivatives.
+    """Return the coordinate of a force element, such as a length or an angle, as a jet with two time derivatives.
 
     The jet also has the gradient with respect to the poses of the bodies. `rows` are the indices of the element's
     bodies in `motion`. The motion must have accelerations; they may be zero if the second derivative is not used.
@@ -116,9 +116,10 @@ def coordinate_at(
 
 
 def slip_rates(element: SlipComponent, rows: Sequence[int], motion: PoseDerivatives, t: float) -> list[Jet]:
-    """Return all slip components of a friction element at time t (s), m/s, as jets with time derivatives.
+    """Return the slip velocity of a friction element at time t (s) as a list of its components, m/s.
 
-    `element` is one of the components. `rows` are the indices of the bodies of its frames.
+    The components are jets (numbers with time derivatives). `element` is the force element of one of them, and `rows`
+    are the indices of the bodies of its frames.
     """
     layout = element.layout(1)
     inputs = law_inputs(element, layout, rows, motion, t, {})
@@ -149,16 +150,16 @@ def fill(element: ForceElement, layout: LawLayout, t: float, inputs: np.ndarray,
 def undefined(
     element: ForceElement, layout: LawLayout, t: float, inputs: np.ndarray, outputs: np.ndarray
 ) -> InputError | None:
-    """Return an InputError if the loads of a law are not finite although its inputs are; otherwise None."""
+    """Return an InputError if the loads of a force law are not finite although its inputs are; otherwise None."""
     results = np.append(outputs[: layout.energy], outputs[layout.first_rate : layout.function_output])
     finite = np.isfinite(results).all() or not np.isfinite(inputs[layout.first_motion :]).all()
     return None if finite else InputError(f"{element}: {element.undefined} at t = {t:g} s")
 
 
 def read(layout: LawLayout, outputs: np.ndarray) -> Exerted:
-    """Return loads, energy and coordinates of a force element from the outputs (..., outputs) of its law.
+    """Return loads, energy and coordinates of a force element from the outputs of its law.
 
-    `layout` is the layout of the outputs.
+    `outputs` (..., outputs) is arranged according to `layout`.
     """
     lead = outputs.shape[:-1]
     loads = outputs[..., : layout.energy].reshape(*lead, layout.frames, layout.order + 1, LANES)[..., :6]
@@ -173,13 +174,13 @@ def read(layout: LawLayout, outputs: np.ndarray) -> Exerted:
 
 
 def _rates(layout: LawLayout, outputs: np.ndarray) -> np.ndarray:
-    """Return the Taylor coefficients (..., s, K + 1) of the rates of s internal variables from a law's outputs."""
+    """Return the Taylor coefficients (..., s, K + 1) of the rates of s internal variables from the outputs of a law."""
     taken = outputs[..., layout.first_rate : layout.function_output]
     return taken.reshape(*outputs.shape[:-1], layout.internal, layout.order + 1)
 
 
 def fixed_inputs(element: ForceElement, layout: LawLayout) -> np.ndarray:
-    """Return the inputs of a force law, with its parameters and its frames in body coordinates; all others are zero."""
+    """Return the inputs of a force law, with its parameters and its frames in body coordinates; others are zero."""
     inputs = np.zeros(layout.inputs)
     inputs[: layout.parameters] = element.numbers
     for f, (_, frame) in enumerate(element.ends):
@@ -256,10 +257,10 @@ def applied_derivative(
 
 
 def gross_accelerations(model: Model, kin: Kinematics, laws: Mapping[str, Exerted]) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each of n bodies, the sum over all loads of the magnitude of the acceleration due to the load.
+    """Return, for each of n bodies, the sum of the magnitudes of the accelerations that the single loads cause.
 
-    `laws` are the loads of all force elements at the state, by name. The results are the sums for linear accelerations
-    (n,), m/s^2, and for angular accelerations (n,), rad/s^2.
+    The loads are gravity and those of all force elements, `laws`, by name. The results are sums of linear accelerations
+    (n,), m/s^2, and of angular accelerations (n,), rad/s^2.
     """
     R, n = kin.rotation[:-1], len(model.mass)
     linear, angular = np.full(n, np.linalg.norm(model.gravity)), np.zeros(n)
@@ -275,10 +276,10 @@ def gross_accelerations(model: Model, kin: Kinematics, laws: Mapping[str, Exerte
 
 
 def summed(model: Model, loads: Iterable[np.ndarray], order: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sum of gravity and the loads of all force elements on each of n bodies, or a time derivative.
+    """Return the sum of gravity and the loads of all force elements on each of n bodies, or a time derivative of it.
 
-    `loads` holds an array (frames, 6) of each element, with the loads on the bodies of its frames. `order` is the order
-    of the derivative; gravity is added for order 0 only, because its derivatives are zero.
+    `loads` contains an array (frames, 6) of each element, with the loads on the bodies of its frames. `order` is the
+    order of the derivative; gravity is added for order 0 only, because its derivatives are zero.
 
     Returns
     -------

@@ -38,7 +38,10 @@ class Carried:
 
     @classmethod
     def of(cls, names: Sequence[str], forces: Sequence[ForceElement], driven: Sequence[str]) -> Carried:
-        """Return the auxiliary states of a system; the constraints named in `driven` may do work."""
+        """Return the auxiliary states of a system with these bodies, force elements and constraints that may do work.
+
+        `driven` are the names of these constraints.
+        """
         internal: dict[str, slice] = {}
         numbers: list[float] = []
         for element in forces:
@@ -71,7 +74,7 @@ class Carried:
 
     @property
     def starts(self) -> np.ndarray:
-        """Indices in y at which groups of components begin; the error of a group is measured by a common norm.
+        """Indices in y of the first components of all groups whose error is measured by a common norm.
 
         A group is a vector or quaternion of a body, or a single internal variable.
         """
@@ -96,14 +99,14 @@ class Carried:
         return y[..., STATE_SIZE * self.bodies :]
 
     def works(self, y: np.ndarray) -> np.ndarray:
-        """Return the work (..., w), J, of all w elements that may do work, from flat states y (..., 13 n + k).
+        """Return the work (..., w), J, done by w force elements and constraints, from flat states y (..., 13 n + k).
 
-        The elements are force elements and constraints; k is the number of auxiliary states.
+        These are all elements that may do work; k is the number of auxiliary states.
         """
         return y[..., self.counted :]
 
     def exchanged(self, y: np.ndarray) -> float:
-        """Return the sum of the magnitudes of the work of all elements, J, in a flat state y (13 n + k,).
+        """Return the sum of the magnitudes of the work done by all elements, J, in a flat state y (13 n + k,).
 
         The elements are all force elements and constraints that may do work.
         """
@@ -115,7 +118,7 @@ class Carried:
         return {name: numbers[..., where] for name, where in self.internal.items()}
 
     def owner(self, component: int, body_names: Sequence[str]) -> str:
-        """Return the title, for messages, of the body, force element or constraint that owns a component of y.
+        """Return the title, for messages, of the body, force element or constraint to which a component of y belongs.
 
         `component` is the index of the component.
         """
@@ -127,7 +130,7 @@ class Carried:
 
 
 def rates(carried: Carried, internal: Mapping[str, np.ndarray], power: Mapping[str, float]) -> np.ndarray:
-    """Return the rates (k,) of the auxiliary states.
+    """Return the rates (k,) of the auxiliary states from their values by name.
 
     Rates of disabled constraints and forces, which are missing in both arguments, are zero.
 

@@ -1,4 +1,8 @@
-"""Accelerations and constraint forces over positions r and quaternions q, as returned by both solvers."""
+"""Accelerations and constraint forces over positions r and quaternions q, as returned by both solvers.
+
+A are the constraint rows, J the inertia tensors, and T relates angular velocities in body axes to q: omega = T q'.
+Names with "dd" are second time derivatives.
+"""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Directions:
 
     @classmethod
     def of_shapes(cls, model: Model, shapes: np.ndarray, internal: np.ndarray) -> Directions:
-        """Return 2 k directions for k complex variations of the state: first the real, then the imaginary parts.
+        """Return 2 k directions of the state from k complex variations: first their real, then their imaginary parts.
 
         `shapes` (k, n, 12) are variations of n bodies, `internal` (k, s) variations of s internal variables.
         """

@@ -1,4 +1,4 @@
-"""Normal load of joint friction, and its directional derivatives."""
+"""Normal load of joint friction, as a function of the forces in the joint, and its directional derivatives."""
 
 from __future__ import annotations
 
@@ -33,24 +33,25 @@ class NormalLoad:
         return N, slopes
 
     def bearings(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the forces (6,) in two bearings for z = 0, and their changes (6, r) per unit of z, inertial frame.
+        """Return the forces (6,) in the two bearings of the joint for z = 0, and their changes (6, r) per unit of z.
 
-        N is the sum of their magnitudes. The second force is zero for a single bearing.
+        N is the sum of the magnitudes of both forces. The second force is zero for a single bearing. Forces are in the
+        inertial frame.
         """
         forces, changes = (np.concatenate(of) for of in zip(*self._parts, strict=True))
         missing = 6 - len(forces)
         return np.pad(forces, (0, missing)), np.pad(changes, ((0, missing), (0, 0)))
 
     def reaction(self, z: np.ndarray) -> float:
-        """Return the normal load N due to forces z (r,) alone, without `base`."""
+        """Return the normal load N that forces z (r,) would cause without the force and torque `base`."""
         return float(sum(np.linalg.norm(response @ z) for _, response in self._parts))
 
 
 def bearing_forces(friction: Friction, axis: np.ndarray) -> np.ndarray:
-    """Return the forces in one or two bearings of a joint per unit of its force and torque, (1, 3, 6) or (2, 3, 6).
+    """Return matrices that map the force and torque of a joint to the forces in its bearings, (1 or 2, 3, 6).
 
-    The normal load of the friction is the sum of their magnitudes. `axis` (3,) is the joint axis, in the same axes as
-    the loads.
+    There are one or two bearings; the normal load of the friction is the sum of the magnitudes of the forces. `axis`
+    (3,) is the joint axis, in the same axes as the loads.
     """
     none = np.zeros((3, 3))
     if friction.takes == ALONG:
@@ -91,8 +92,8 @@ def load_with_changes(
     Parameters
     ----------
     friction : friction of a joint
-    axis, force, torque : axis and load of the joint with their derivatives, inertial frame, the torque about the joint
-        point
+    axis : axis of the joint with its derivatives, inertial frame
+    force, torque : load of the joint with its derivatives, inertial frame, the torque about the joint point
     length_change : (D,) derivatives of the friction's `length`, m
     """
     parts = [force]

@@ -2,11 +2,15 @@
 
 Joints with three rotations have 1-2-3 angles, R_ij = R_x(a) R_y(b) R_z(c), where a and c can exceed a turn. Joints with
 a cross (universal joints) have angles about x of frame i and y of frame j, R_ij = R_x(a) R_y(b), and both can exceed a
-turn. Let p = (w, x, y, z) be the quaternion of R_ij, and e(a) = (cos a, sin a). Half the sum and half the difference of
-the two angles that can exceed a turn are the polar angles of two plane vectors:
+turn. Let p = (w, x, y, z) be the quaternion of R_ij, and e(a) = (cos a, sin a). Its components form two vectors in the
+plane, called plane vectors. Half the sum and half the difference of the two angles that can exceed a turn are the polar
+angles of these vectors:
 
     1-2-3    (w + y, x + z) = (cos b/2 + sin b/2) e((a + c)/2),     (w - y, x - z) = (cos b/2 - sin b/2) e((a - c)/2)
     cross    (w - z, x + y) = e((a + b)/2),                         (w + z, x - y) = e((a - b)/2)
+
+A joint angle with full turns follows from the quadrants of both vectors, which are counted along a run: they are not
+limited to 0 to 3.
 """
 
 from __future__ import annotations
@@ -38,6 +42,9 @@ CROSS = np.array([[1, 0, 0, -1], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, -1, 0]], dty
 class CountedJoints:
     """All K distinct pairs of joint frames of a system whose relative angles are counted over full turns.
 
+    The two plane vectors of a joint are vectors in the plane, formed from its relative quaternion; their polar angles
+    are half the sum and half the difference of the two joint angles that can exceed a turn.
+
     Attributes
     ----------
     number : index of the pair by name of the constraint; a driver has the index of its joint
@@ -63,23 +70,36 @@ class CountedJoints:
         self.forms = np.where(self.crossed[:, None, None], CROSS, ANGLES_123) @ np.swapaxes(p, 1, 2)
 
     def plane_vectors(self, orientation: np.ndarray) -> np.ndarray:
-        """Return both plane vectors (..., K, 2, 2) of all K joints for orientations (..., n, 4) of n bodies."""
+        """Return the two plane vectors of each of K joints, (..., K, 2, 2), for orientations (..., n, 4) of n bodies.
+
+        Their polar angles are half the sum and half the difference of two joint angles.
+        """
         q_i, q_j = self._of_ends(orientation, rotation.IDENTITY)
         r = rotation.multiply(rotation.conjugate(q_i), q_j)
         return np.einsum("krc,...kc->...kr", self.forms, r).reshape(*r.shape[:-1], 2, 2)
 
     def first_quadrants(self, orientation: np.ndarray) -> np.ndarray:
-        """Return the quadrants (K, 2), from -2 to 1, of the plane vectors at the initial orientations (n, 4)."""
+        """Return the quadrants (K, 2), from -2 to 1, of the plane vectors of K joints at the start of a run.
+
+        `orientation` (n, 4) are the initial orientations of n bodies.
+        """
         return quadrants_of(self.plane_vectors(orientation))
 
     def full_turns(self, orientation: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """Return the full turns (K, 3), rad, contained in angles (K, 3), rad, at orientations (n, 4) of n bodies."""
+        """Return the full turns (K, 3), rad, contained in joint angles (K, 3), rad, at the orientations of n bodies.
+
+        `orientation` (n, 4) are quaternions.
+        """
         vectors = self.plane_vectors(orientation)
         counted = self.angles(vectors, quadrants_of(vectors))
         return np.asarray(2 * np.pi * np.round((angles - counted) / (2 * np.pi)))
 
     def angles(self, vectors: np.ndarray, quadrants: np.ndarray) -> np.ndarray:
-        """Return angles (..., K, 3), rad, of plane vectors (..., K, 2, 2) in counted quadrants (..., K, 2)."""
+        """Return the joint angles (..., K, 3), rad, for the plane vectors of K joints and their quadrants.
+
+        `vectors` (..., K, 2, 2) are the two plane vectors of each joint, and `quadrants` (..., K, 2) their quadrants,
+        counted over full turns.
+        """
         half = self.half_angles(vectors, quadrants)
         plus, minus = half[..., 0] + half[..., 1], half[..., 0] - half[..., 1]
         length = np.linalg.norm(vectors, axis=-1)
@@ -87,14 +107,18 @@ class CountedJoints:
         return self._columns(plus, second, minus)
 
     def half_angles(self, vectors: np.ndarray, quadrants: np.ndarray) -> np.ndarray:
-        """Return polar angles (..., K, 2), rad, of plane vectors (..., K, 2, 2) in quadrants (..., K, 2)."""
+        """Return the polar angles (..., K, 2), rad, of the two plane vectors of each joint, with full turns.
+
+        They are half the sum and half the difference of two joint angles. `vectors` (..., K, 2, 2) are the plane
+        vectors, and `quadrants` (..., K, 2) their quadrants, counted over full turns.
+        """
         angles: np.ndarray = nearest(np.arctan2(vectors[..., 1], vectors[..., 0]), (quadrants + 0.5) * (0.5 * np.pi))
         return angles
 
     def nearest_angles(self, state: State, reference: np.ndarray) -> np.ndarray:
-        """Return the angles (..., K, 3), rad, at a state with arrays (..., n, 3) and (..., n, 4).
+        """Return the joint angles (..., K, 3), rad, at a state that are nearest to `reference` (..., K, 3), rad.
 
-        The state determines angles up to full turns; the results are those nearest to `reference` (..., K, 3), rad.
+        The state, with arrays (..., n, 3) and (..., n, 4), determines angles up to full turns.
         """
         vectors = self.plane_vectors(state.orientation)
         # A cross has no third angle, and the second 1-2-3 angle lies between -90 and 90 degrees.
@@ -102,13 +126,17 @@ class CountedJoints:
         return nearest(self.angles(vectors, np.zeros(vectors.shape[:-1])), np.where(turning, reference, 0.0))
 
     def rates(self, state: State) -> np.ndarray:
-        """Return the rates (..., K, 3), rad/s, of the angles that can exceed a turn; the other entries are zero."""
+        """Return the rates (..., K, 3), rad/s, of the joint angles that can exceed a turn; other entries are zero."""
         half = self.half_rates(state)
         plus, minus = half[..., 0] + half[..., 1], half[..., 0] - half[..., 1]
         return self._columns(plus, np.zeros_like(plus), minus)
 
     def half_rates(self, state: State) -> np.ndarray:
-        """Return the rates (..., K, 2), rad/s, of the polar angles of both plane vectors; zero if a vector vanishes."""
+        """Return half the sum and half the difference of the rates of both joint angles that can exceed a turn.
+
+        These rates (..., K, 2), rad/s, are those of the polar angles of the plane vectors of K joints. The result is
+        zero where a plane vector vanishes, as at gimbal lock.
+        """
         q_i, q_j = self._of_ends(state.orientation, rotation.IDENTITY)
         omega_i, omega_j = (_pure(w) for w in self._of_ends(state.angular_velocity, np.zeros(3)))
         r = rotation.multiply(rotation.conjugate(q_i), q_j)
@@ -149,18 +177,18 @@ class CountedJoints:
         )
 
     def _of_ends(self, rows: np.ndarray, ground: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the entries for bodies i and j of all joints, (..., K, c) each, from those for all bodies (..., n, c).
+        """Return the entries for bodies i and j of all joints, two arrays (..., K, c), from those of n bodies.
 
-        `ground` (c,) is the entry for the ground.
+        `rows` (..., n, c) are the entries of all bodies, and `ground` (c,) is the entry for the ground.
         """
         whole = np.concatenate([rows, np.broadcast_to(ground, (*rows.shape[:-2], 1, len(ground)))], axis=-2)
         return whole[..., self.ends[:, 0], :], whole[..., self.ends[:, 1], :]
 
     def _columns(self, plus: np.ndarray, second: np.ndarray, minus: np.ndarray) -> np.ndarray:
-        """Return the joint angles (..., K, 3), rad, from sums and differences of polar angles.
+        """Return the joint angles (..., K, 3), rad, from the polar angles of the two plane vectors of each joint.
 
-        `plus` and `minus` are the sum and difference of both polar angles, and `second` the second 1-2-3 angle, (...,
-        K) each.
+        `plus` and `minus` (..., K) are the sum and difference of the polar angles, and `second` (..., K) the second
+        1-2-3 angle.
         """
         zero = np.zeros_like(second)
         return np.stack([plus, np.where(self.crossed, minus, second), np.where(self.crossed, zero, minus)], axis=-1)
@@ -197,7 +225,10 @@ class Turns:
 
     @classmethod
     def of_state(cls, joints: CountedJoints, state: State) -> Turns:
-        """Return the turns of a single state: each angle is nearest to that stored in the state, else in (-pi, pi]."""
+        """Return the full turns of the joint angles at a single state.
+
+        Each angle is nearest to that stored in the state or, if none is stored, in (-pi, pi].
+        """
         first = joints.first_quadrants(state.orientation).reshape(1, -1)
         return cls.since(joints, state.orientation, joints.nearest_angles(state, _stored_angles(joints, state)), first)
 
@@ -226,7 +257,7 @@ def angles_at(model: Model, state: State, t: float) -> np.ndarray:
 
 
 def angles_by_name(joints: CountedJoints, angles: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the angles (K, 3) of K joints as a dict of arrays (3,) by name of the constraint."""
+    """Return the angles (K, 3) of K joints as a dict of arrays (3,) by name of the constraint, including drivers."""
     return {name: angles[k] for name, k in joints.number.items()}
 
 
@@ -240,7 +271,7 @@ def _stored_angles(joints: CountedJoints, state: State) -> np.ndarray:
 
 
 def quadrants_of(vectors: np.ndarray) -> np.ndarray:
-    """Return the quadrants (...), from -2 to 1, of plane vectors (..., 2)."""
+    """Return the quadrants (...), from -2 to 1, of vectors (..., 2) in the plane."""
     x, y = np.moveaxis(vectors, -1, 0)
     return np.where(y >= 0, np.where(x > 0, 0, 1), np.where(x < 0, -2, -1))
 

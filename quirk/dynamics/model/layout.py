@@ -2,7 +2,7 @@
 
 Bodies are stored in blocks of eight, one per lane (entry) of a vector register. The position of a body in this order is
 its slot: component c of the body in slot b is element `(b // 8) * 8 * size + 8 * c + b % 8` of an array with `size`
-components per body. The ground is in slot n, and the last block is padded with bodies at rest. The inverse masses of
+components per body. The ground has a slot, too, and the last block is padded with bodies at rest. The inverse masses of
 ground and padding are zero, so that compiled code treats all slots alike. In states, the auxiliary states
 (`quirk.dynamics.model.auxiliary_states`) follow the last block, padded with zeros to a multiple of eight.
 """
@@ -84,12 +84,12 @@ class Slots:
 
     @property
     def lanes(self) -> int:
-        """Number of slots in all blocks, including those of the ground and padding."""
+        """Total number of slots in all blocks, including those of the ground and of padding."""
         return (self.bodies // WIDTH + 1) * WIDTH
 
     @property
     def first_carried(self) -> int:
-        """Index in a state of the first auxiliary state, after the bodies."""
+        """Index of the first auxiliary state in a state in blocks of eight bodies."""
         return self.lanes * STATE_SIZE
 
     @property
@@ -148,7 +148,7 @@ class Slots:
 
 
 def compact(table: Any) -> Any:
-    """Return a copy of a named tuple of arrays in which integers have 32 bits instead of 64.
+    """Return a copy of a named tuple of arrays, with integers of 32 instead of 64 bits.
 
     This halves the time of reading the tables from memory, which is a large part of the evaluation time of large
     systems.

@@ -56,7 +56,7 @@ class Metric:
         return self.translation[:, None] * z[:, :3], np.einsum("nij,nj->ni", self.rotation, z[:, 3:])
 
     def coordinates(self, translation: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        """Return the coordinates z (6 n,) for which W z consists of the translations and rotations, (n, 3) each.
+        """Return z (6 n,) such that W z consists of the given translations and rotations of n bodies, (n, 3) each.
 
         Translations are in the inertial frame, rotations (`turn`) in body axes.
         """
@@ -67,7 +67,8 @@ class Metric:
 def body_lengths(model: Model) -> np.ndarray:
     """Return a characteristic length (n,), m, of each of n bodies.
 
-    This length is the longest arm to a joint point, or the radius of gyration for a body without arms.
+    It is the longest distance from the center of mass to a joint point, but at least a fraction of the largest such
+    distance of any body. If there are none, it is the radius of gyration.
     """
     n = len(model.mass)
     arms = np.zeros(n + 1)

@@ -59,7 +59,7 @@ class PlacedRelation:
     owner: str
 
     def fill(self, layout: RelationLayout, resting: bool, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:
-        """Compute the outputs of the relation by `Relation.fill`; raise an InputError if a user function fails.
+        """Compute the outputs of the relation from its inputs; raise an InputError if a user function fails.
 
         The arguments are those of `Relation.fill`.
         """
@@ -67,9 +67,9 @@ class PlacedRelation:
             self.relation.fill(layout, resting, t, inputs, outputs)
 
     def fill_dual(self, layout: RelationLayout, t: Dual, inputs: DualArray, outputs: DualArray) -> None:
-        """Compute the outputs of the relation on dual numbers by `Relation.fill_dual`.
+        """Compute the outputs of the relation from its inputs, with derivatives in eight directions (dual numbers).
 
-        Raises an InputError if a user function fails.
+        The arguments are those of `Relation.fill_dual`. Raises an InputError if a user function fails.
         """
         with self._named(t.value):
             self.relation.fill_dual(layout, t, inputs, outputs)
@@ -148,21 +148,22 @@ class Model:
 
     @cached_property
     def gyroscopic_inertia(self) -> np.ndarray:
-        """Inertia tensors (n, 3, 3) minus the middle principal moment, kg m^2, for the product omega x J omega.
+        """Inertia tensors (n, 3, 3) minus the middle principal moment times the unit matrix, kg m^2.
 
-        The subtraction leaves the product unchanged and reduces its round-off for slender bodies.
+        They are used for the product omega x J omega, which they leave unchanged but with less round-off for slender
+        bodies.
         """
         middle = np.linalg.eigvalsh(self.inertia)[:, 1]
         return self.inertia - middle[:, None, None] * np.eye(3)
 
     @cached_property
     def mean_moment(self) -> np.ndarray:
-        """Means (n,) of the principal moments, kg m^2."""
+        """Means (n,) of the three principal moments of inertia, kg m^2."""
         return np.trace(self.inertia, axis1=1, axis2=2) / 3
 
     @property
     def reads_angles(self) -> bool:
-        """Whether force laws may depend on the number of full turns of joints."""
+        """Whether the loads of a force element may depend on the number of full turns of joints."""
         return any(force.turning for force, _ in self.forces)
 
     @property
@@ -212,13 +213,13 @@ def _ends(bodies: Sequence[Body], constraints: Sequence[Constraint]) -> list[tup
 
 
 class _Rows:
-    """Rows of the enabled constraints of a model under construction.
+    """Constraint rows of a model under construction.
 
     Attributes
     ----------
     entries : for each primitive its kind, first row, bodies, arms, directions and offset
     relations, row_primitive, row_torque, residual_scale, labels, joint_rows, joint_bodies : as in `Model`
-    arms : joint points in the axes of bodies, from the centers of mass, m
+    arms : vectors from the centers of mass of bodies to joint points, body axes, m
     """
 
     def __init__(self, bodies: Sequence[Body]) -> None:
@@ -238,7 +239,7 @@ class _Rows:
         return self._count if isinstance(body, Ground) else self._number[id(body)]
 
     def add(self, constraint: Constraint) -> None:
-        """Add the rows of a constraint."""
+        """Add the rows of an enabled constraint, as primitives and relations."""
         ends, first = (self.index(constraint.body_i), self.index(constraint.body_j)), len(self.labels)
         frames = constraint.frame_i, constraint.frame_j
         for part in constraint.primitives:
@@ -279,7 +280,7 @@ def flatten(
     rank_tolerance: float = RANK_TOLERANCE,
     closure_tolerance: float = 0.0,
 ) -> Model:
-    """Return the model of a system whose bodies, constraints and forces have been validated.
+    """Return the model of a system, as arrays, from bodies, constraints and forces that have been validated.
 
     Parameters
     ----------

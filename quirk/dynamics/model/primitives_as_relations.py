@@ -1,6 +1,6 @@
-"""Constraint rows of primitives as functions of moving frames, for a uniform treatment of all rows.
+"""Constraint rows of primitives as functions of moving frames, so that all rows can be treated as relations.
 
-A relation is a constraint given by a function; a primitive is one of four elementary constraints.
+A relation is a constraint given by a function; a primitive is any of the four elementary constraints.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from .model import Model, PlacedRelation
 
 
 def as_relations(model: Model) -> list[PlacedRelation]:
-    """Return relations for all rows of a model: one for each group of primitives, then the model's own relations."""
+    """Return relations for all rows of a model: one for each group of primitives, and the model's own relations.
+
+    A group consists of consecutive primitives of a constraint.
+    """
     placed = []
     for constraint, bodies in model.joint_bodies:
         first = model.joint_rows[constraint.name].start

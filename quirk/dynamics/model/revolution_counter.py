@@ -46,7 +46,7 @@ Four = tuple[float, float, float, float]
 
 @fields
 class TurnBound(Fields):
-    """Upper bounds on the rotations of bodies.
+    """Upper bounds on the rotations of bodies, from their angular velocities.
 
     Attributes
     ----------
@@ -64,7 +64,8 @@ class TurnBound(Fields):
 class Counter(NamedTuple):
     """Counter of the quadrants passed by the plane vectors of K joints.
 
-    Each joint has two plane vectors, see the module docstring. Names in capitals are constants of this module.
+    Each joint has two plane vectors: vectors in the plane whose polar angles are half the sum and half the difference
+    of two joint angles, see the module docstring. Names in capitals are constants of this module.
 
     Attributes
     ----------
@@ -72,8 +73,8 @@ class Counter(NamedTuple):
     orientation_index : (2 K,) index in y of the orientations of bodies i and j
     forms : (16 K,) matrices H, by rows
     quadrants : (2 K,) quadrant of each vector, counted over full turns
-    due : (K,) rotation bound (see `TurnBound`), rad, up to which no quadrant can be missed
-    counted : (K,) rotation bound (see `TurnBound`), rad, at the last evaluation of the joint
+    due : (K,) value of `TurnBound.turned`, rad, up to which no quadrant can be missed
+    counted : (K,) value of `TurnBound.turned`, rad, at the last evaluation of the joint
     lead : (2 K,) difference of extrapolated and counted polar angles, rad, summed over steps too long for the cubic
     spare : (2 K,) scratch array for `lead`
     blind : whether steps have a fixed size, and may be too long for interpolation by the cubic
@@ -96,9 +97,9 @@ class Counter(NamedTuple):
 
 @shared
 def begin_step(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
-    """Begin a step of size h (s) from y to y_new.
+    """Begin a step of size h (s) from y to y_new: evaluate the joints that might otherwise be counted incorrectly.
 
-    Joints whose plane vectors may pass more than one quadrant in the step are evaluated at y.
+    These are the joints whose plane vectors may pass more than one quadrant in the step; they are evaluated at y.
     """
     if counter.due.shape[0] == 0:
         return
@@ -116,7 +117,10 @@ def begin_step(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> 
 
 @shared
 def store_quadrants(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: float) -> None:
-    """Store as output `row` the quadrants at a state within the step, at a time h (s) after y."""
+    """Store the quadrants of all joints at a state within the step as output number `row`.
+
+    The state is reached a time h (s) after the state y at the start of the step.
+    """
     count = counter.due.shape[0]
     turned = counter.clock.turned + counter.clock.ahead
     for k in range(count):
@@ -130,9 +134,10 @@ def store_quadrants(counter: Counter, row: int, y: np.ndarray, state: np.ndarray
 
 @shared
 def end_step(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
-    """End a step of size h (s) from y to y_new.
+    """End a step of size h (s) from y to y_new: count the quadrants passed in the step.
 
-    All joints whose plane vectors may have passed more than one quadrant are evaluated at y_new.
+    Joints are evaluated at y_new only if their plane vectors may have passed more than one quadrant since the last
+    evaluation.
     """
     turned = counter.clock.turned + counter.clock.ahead
     for k in range(counter.due.shape[0]):
@@ -146,9 +151,9 @@ def end_step(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> No
 
 @shared
 def continue_from(counter: Counter, row: int, state: np.ndarray) -> None:
-    """Continue the count from a state within the last step, and discard the rest of the step.
+    """Continue the count from a state within the last step, whose quadrants were stored as output `row`.
 
-    The quadrants of this state have been stored as output `row`.
+    The rest of the step is discarded.
     """
     count = counter.due.shape[0]
     if counter.blind:
@@ -168,9 +173,9 @@ def continue_from(counter: Counter, row: int, state: np.ndarray) -> None:
 def schedule_evaluation(counter: Counter, k: int, u: Four, turned: float) -> None:
     """Schedule the next evaluation of joint k: store the rotation of the bodies at which it becomes necessary.
 
-    The plane vectors of joint k are u. `turned` is the present bound on the relative rotation of any two bodies since
-    the start of the run, rad, see `TurnBound`. Until this bound has grown by REACH times the length of the shorter
-    plane vector, neither vector can reach zero length or pass more than one quadrant.
+    u contains the two plane vectors of joint k. `turned` is the current bound on the relative rotation of any two
+    bodies since the start of the run, rad. Until this bound has grown by REACH times the length of the shorter plane
+    vector, neither vector can reach zero length or pass more than one quadrant.
     """
     shorter = min(u[0] * u[0] + u[1] * u[1], u[2] * u[2] + u[3] * u[3])
     counter.counted[k] = turned
@@ -252,10 +257,10 @@ def count_quadrants(
     o: int,
     lead: np.ndarray,
 ) -> None:
-    """Write the quadrants of joint k at the state y_new to quadrants[o : o + 2].
+    """Count the quadrants that the two plane vectors of joint k pass between two states.
 
-    y_new is the state at a time h (s) after y. The differences between extrapolated and counted angles, `lead`, are
-    updated.
+    The quadrants at the state y_new, a time h (s) after the state y, are written to quadrants[o : o + 2]. The
+        differences between extrapolated and counted angles, `lead`, are updated.
     """
     u, u_new = plane_vectors(counter, k, y), plane_vectors(counter, k, y_new)
     v, v_new = plane_velocities(counter, k, y), plane_velocities(counter, k, y_new)
@@ -275,10 +280,10 @@ def count_quadrants(
 
 @shared
 def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> int:
-    """Return the quadrant at the end of a cubic path of a plane vector, which starts in quadrant q.
+    """Return the quadrant at the end of a cubic path of a plane vector that starts in quadrant q.
 
-    The vector is given by entries a and a + 1 of u at the start and of u_new at the end, with rates v and v_new; h is
-    the time between them.
+    The path is the cubic Hermite interpolant: the vector has the components a and a + 1 of u at the start and of u_new
+    at the end, and the rates v and v_new; h is the time between them.
     """
     b, x_last, y_last = a + 1, u[a], u[a + 1]
     if on_one_side(u[a], u[b], h * v[a], h * v[b], u_new[a], u_new[b], h * v_new[a], h * v_new[b]):
@@ -328,9 +333,9 @@ def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
 
 @shared
 def nearest_quadrant(q: int, x: float, y: float, sense: float) -> int:
-    """Return the quadrant of (x, y) that is nearest to q, counted over full turns.
+    """Return the quadrant of the point (x, y), counted over full turns such that it is nearest to quadrant q.
 
-    If the quadrant is opposite to q, the sign of `sense` determines the direction.
+    If the point is in the quadrant opposite to q, the sign of `sense` determines the direction of rotation.
     """
     quadrant = (0 if x > 0.0 else 1) if y >= 0.0 else (2 if x < 0.0 else 3)
     ahead = (quadrant - q) & 3

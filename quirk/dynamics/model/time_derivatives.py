@@ -42,9 +42,9 @@ class PoseDerivatives:
 
     @classmethod
     def of(cls, kin: Kinematics, order: int) -> PoseDerivatives:
-        """Return the motion of bodies whose velocities, linear and angular, are constant in the inertial frame.
+        """Return the motion that continues a state with constant velocities, linear and angular, in the inertial frame.
 
-        The velocities are taken from the state `kin`; `order` is the number K of time derivatives.
+        `kin` is the state, and `order` the number K of time derivatives.
         """
         position = np.zeros((len(kin.position), order + 1, 3))
         spin = np.zeros((len(kin.position), max(order, 1), 3))
@@ -90,7 +90,7 @@ class PoseDerivatives:
         return R
 
     def jets(self, order: int) -> Kinematics:
-        """Return this motion as `Kinematics` of jets, which are numbers with time derivatives.
+        """Return this motion as `Kinematics` whose components are jets, numbers with time derivatives.
 
         The velocities must have at least `order` derivatives.
         """
@@ -117,7 +117,10 @@ class PoseDerivatives:
 
 
 def _product(matrices: np.ndarray, vectors: np.ndarray, k: int) -> np.ndarray:
-    """Return time derivative k (n, 3) of matrix-vector products; axis 1 of both arrays is the order."""
+    """Return the time derivative of order k (n, 3) of products of matrices and vectors.
+
+    `matrices` (n, K + 1, 3, 3) and `vectors` (n, K + 1, 3) include the time derivatives, by order along axis 1.
+    """
     parts = [comb(k, m) * np.einsum("nij,nj->ni", matrices[:, m], vectors[:, k - m]) for m in range(k + 1)]
     return np.sum(parts, axis=0)
 

@@ -1,8 +1,8 @@
 """Algebra of three-component vectors in compiled code.
 
 A vector is a tuple of three numbers for one body, or of three SIMD vectors for eight bodies. Arrays in blocks of eight
-store a component of eight bodies in adjacent elements. R is the rotation matrix from body axes to the inertial frame, J
-the inertia matrix.
+bodies store a component of the eight bodies in adjacent elements. R is the rotation matrix from body axes to the
+inertial frame, J the inertia matrix.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def dot(a: Any, b: Any) -> Any:
 
 @traced
 def magnitudes(a: Any, b: Any) -> Any:
-    """Return the sum of the magnitudes of the three products in the scalar product a . b."""
+    """Return the sum |a_x b_x| + |a_y b_y| + |a_z b_z|, an upper bound of |a . b|, for two vectors."""
     products = [x * y for x, y in zip(a, b, strict=True)]
     x, y, z = (greater(product, -1.0 * product) for product in products)
     return x + y + z
@@ -88,14 +88,20 @@ def cross(a: Any, b: Any) -> Any:
 
 @traced
 def turned(kin: np.ndarray, k: int, a: Any) -> Any:
-    """Return R a, a vector in body axes transformed to the inertial frame; the body's kinematics begin at `k`."""
+    """Return R a, the inertial components of a vector a in body axes.
+
+    The kinematics of the body, which contain its rotation matrix R, begin at element `k` of `kin`.
+    """
     R = k + 8 * ROTATION
     return dot(body_vector(kin, R), a), dot(body_vector(kin, R + 24), a), dot(body_vector(kin, R + 48), a)
 
 
 @traced
 def back(kin: np.ndarray, k: int, a: Any) -> Any:
-    """Return R^T a, an inertial vector transformed to body axes; the body's kinematics begin at `k`."""
+    """Return R^T a, the components in body axes of an inertial vector a.
+
+    The kinematics of the body, which contain its rotation matrix R, begin at element `k` of `kin`.
+    """
     R = k + 8 * ROTATION
     return (
         at(kin, R) * a[0] + at(kin, R + 24) * a[1] + at(kin, R + 48) * a[2],
@@ -136,7 +142,7 @@ def columns_times(array: np.ndarray, o: int, a: Any) -> Any:
 
 @traced
 def cyclic(a: Any, b: Any) -> Any:
-    """Return the three products with positive sign in a cross product: a x b = cyclic(a, b) - cyclic(b, a)."""
+    """Return the vector of products (a_y b_z, a_z b_x, a_x b_y), for a x b = cyclic(a, b) - cyclic(b, a)."""
     return a[1] * b[2], a[2] * b[0], a[0] * b[1]
 
 
@@ -148,6 +154,6 @@ def componentwise(a: Any, b: Any) -> Any:
 
 @traced
 def column(array: np.ndarray, o: int, c: int) -> Any:
-    """Return column c of eight matrices (3, 3), stored as for `rows_times`."""
+    """Return column c of matrices (3, 3) of eight bodies, stored by rows, beginning at element `o`."""
     o = o + 8 * c
     return load(array, o), load(array, o + 24), load(array, o + 48)

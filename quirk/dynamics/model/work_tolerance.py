@@ -1,16 +1,18 @@
-"""Error tolerance of the work that is integrated together with the motion.
+"""Error tolerance of the work that is integrated as part of the state.
 
 The error of all work in a step of length h may be at most ALLOWED times
 
     rtol (2 E + X)  +  h (atol F + rtol P + NOISE eps / p (P + h S))
 
 E is the kinetic energy and X the sum of the magnitudes of all work since the start of the run, both at the end of the
-step. F is the sum of the magnitudes of all loads that do work, P the sum of the magnitudes of their powers at the
-largest velocities. The first term is relative to the energies of the motion, and so independent of units. The second
-term is the work of the loads along velocity errors within their tolerance. Without it, the tolerance for bodies at
-rest, whose work is only round-off, would be zero. The last part of the second term is the round-off of accelerations,
-which accumulates in the velocities within the step; S is the product of the loads that do work and the largest load, in
-the mass metric. This round-off is proportional to 1 / p, with p the smallest pivot of the rows.
+step. F is the sum of the magnitudes of all loads that do work, and P the sum of the magnitudes of their powers at the
+largest velocities. eps is the round-off unit, and p the smallest pivot of the constraint rows. S is the product of the
+loads that do work and the largest load, in the mass metric.
+
+The first term is relative to the energies of the motion, and so independent of units. The second term, atol F + rtol P,
+is the work of the loads along velocity errors within their tolerance; without it, the tolerance for bodies at rest,
+whose work is only round-off, would be zero. The last term is the effect of round-off of accelerations, proportional to
+1 / p, which accumulates in the velocities within the step.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ EPSILON = float(np.finfo(float).eps)
 
 @shared
 def of_energies(energies: float, rtol: float) -> float:
-    """Return the first term rtol (2 E + X) of the tolerance of work, J.
+    """Return the part rtol (2 E + X) of the tolerance of work, which does not depend on the step size, J.
 
     `energies` is 2 E + X, with the kinetic energy E and the sum X of the magnitudes of all work, J.
     """
@@ -39,7 +41,7 @@ def of_energies(energies: float, rtol: float) -> float:
 
 @shared
 def per_time(loads: float, power: float, noise_power: float, smallest_pivot: float, rtol: float, atol: float) -> float:
-    """Return the second term of the tolerance of work, divided by the step length, W.
+    """Return the part of the tolerance of work that is proportional to the step length h, divided by h, W.
 
     In the formula of the module docstring `loads` is F, `power` is P (W), `noise_power` is h S (W), and
     `smallest_pivot` is p.

@@ -1,1 +1,1 @@
-"""Adjoint of a run: backward propagation of gradients to the initial state and parameters."""
+"""Adjoint of a run: gradient of a scalar function with respect to initial state and parameters, computed backward."""

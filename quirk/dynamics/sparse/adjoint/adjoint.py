@@ -1,7 +1,8 @@
-"""Gradient of a scalar function of a run with respect to the initial state and parameters.
+"""Gradient of a scalar function of a run with respect to the initial state and parameters, by the adjoint method.
 
-A flat state (13 n + k,) consists of 13 components for each of n bodies and of k auxiliary states. A varied motion is a
-prescribed motion that depends on a parameter. A relation is a constraint given by a function.
+A flat state (13 n + k,) consists of 13 components for each of n bodies and of k auxiliary states. There are D
+directions, each a change of a parameter. A varied motion is a prescribed motion that depends on a parameter. A relation
+is a constraint given by a function.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from .state import NUMBERS, Pullback
 
 @dataclass(frozen=True)
 class Sought:
-    """Inputs of all force laws, or of all relations, for which derivatives are required.
+    """Inputs of all force laws, or of all relations, with respect to which derivatives are required.
 
     A varied motion is a prescribed motion that depends on a parameter; a relation is a constraint given by a function.
 
@@ -46,19 +47,19 @@ class Sought:
 
     @classmethod
     def of(cls, directions: Directions, motions: Sequence[ChangedMotion], of_relations: bool) -> Sought:
-        """Return the inputs that vary along the directions, or that depend on varied motions.
+        """Return the inputs that vary along the directions, or that are values of varied motions.
 
-        The inputs belong to relations (constraint functions) if `of_relations`, otherwise to force laws.
+        The inputs are those of relations (constraint functions) if `of_relations`, otherwise those of force laws.
         """
         inputs_of = directions.relations if of_relations else directions.laws
         mine = [(m, motion) for m, motion in enumerate(motions) if motion.of_relation == of_relations]
         return cls({e: list(inputs) for e, inputs in inputs_of.items()}, mine)
 
     def entries(self, elements: int) -> list[list[tuple[int, int]]]:
-        """Return the inputs for which derivatives are required, as a list for each of `elements` elements.
+        """Return, for each of `elements` elements, a list of the inputs with respect to which derivatives are required.
 
-        An input is a pair: its index among the inputs of the element, and the index of the varied motion that it
-        belongs to, or -1.
+        An input is given by a pair: its index among the inputs of the element, and the index of the varied motion whose
+        value it is, or -1.
         """
         entries: list[list[tuple[int, int]]] = [[] for _ in range(elements)]
         for e, places in self.places.items():
@@ -68,7 +69,7 @@ class Sought:
         return entries
 
     def required_inputs(self, elements: int) -> RequiredInputs:
-        """Return the inputs for which derivatives are required, as arrays for compiled code."""
+        """Return the inputs with respect to which derivatives are required, as arrays for compiled code."""
         entries = self.entries(elements)
         flat = np.array([pair for of_element in entries for pair in of_element], dtype=np.int64).reshape(-1, 2)
         first = np.cumsum([0, *(len(of_element) for of_element in entries)])
@@ -119,13 +120,14 @@ class Reversed:
         last_angles: np.ndarray,
         end_gradient: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the derivatives with respect to the initial state (13 n + k,) and to parameters (D,).
+        """Return the gradients of a scalar function with respect to the initial state (13 n + k,) and parameters (D,).
 
         Parameters
         ----------
         steps : steps of the run
-        rows : (steps + 1,) index in `sources` of the start of each step and of the end of the run, or -1 for other
-            times than output times
+        rows : (steps + 1,) for the start of each step and for the end of the run, the index of this time in `sources`,
+            or -1
+            if it is not an output time
         sources : (nt, 13 n + k) partial derivatives of the function with respect to the states at output times
         directions, motions : directions in parameters, and variations of prescribed motions
         last_angles : (K, 3) joint angles at the end, rad
@@ -216,7 +218,7 @@ class Reversed:
         return Pullback(tangents=tangents, sums=sums, seeds=flat, numbers=np.zeros(NUMBERS * S), gravity=aligned(8))
 
     def _by_bodies(self, pullback: Pullback, directions: Directions) -> np.ndarray:
-        """Return the contribution (D,) of masses, inertias and gravity to the derivatives in D directions."""
+        """Return the part of the gradient (D,) that is due to masses, inertias and gravity, in D directions."""
         numbers = pullback.numbers.reshape(-1, NUMBERS)[self.solver.slots.slot[: len(self.solver.model.mass)]]
         by_inertia = np.einsum("nij,nijd->d", numbers[:, 1:].reshape(-1, 3, 3), directions.inertia)
         return numbers[:, 0] @ directions.mass + by_inertia + pullback.gravity[:3] @ directions.gravity

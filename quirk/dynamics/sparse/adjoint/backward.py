@@ -30,7 +30,9 @@ from .state import Pullback, pull_projection, pull_rates
 
 @record
 class Adjoint(NamedTuple):
-    """Gradient with respect to a state of a run, with the data for its propagation; a state has `size` elements.
+    """Gradient with respect to a state of a run, with the data for its backward propagation.
+
+    A state has `size` elements.
 
     Attributes
     ----------
@@ -40,8 +42,9 @@ class Adjoint(NamedTuple):
     projects : whether the run is projected onto the constraints
     rank : largest number of independent rows so far
     trail : steps as in `RunState`, followed by the final state
-    rows : (steps + 1,) index in `sources` of the start of each step and of the end of the run, or -1 for other times
-        than output times
+    rows : (steps + 1,) for the start of each step and for the end of the run, the index of this time in `sources`, or
+        -1
+        if it is not an output time
     sources : (nt size,) partial derivatives of the scalar function with respect to the states at output times
     states, slopes : (s size,) states and y' at the stages
     slope_gradients : (s size,) gradients with respect to the slopes
@@ -74,7 +77,7 @@ def add_scaled(into: np.ndarray, scale: float, array: np.ndarray) -> None:
 
 @kernel
 def add_source(adjoint: Adjoint, n: int) -> None:
-    """Add the partial derivatives with respect to the state at the start of step n to the current gradient.
+    """Add the partial derivatives of the function with respect to the state at the start of step n to the gradient.
 
     They are zero except at output times.
     """
@@ -95,10 +98,10 @@ def project_back(mechanism: Mechanism, adjoint: Adjoint, t: float, y: np.ndarray
 
 @kernel
 def distribute(adjoint: Adjoint, row: int, h: float, gradient: np.ndarray) -> None:
-    """Propagate the gradient with respect to a weighted sum of slopes y' to the gradients with respect to the slopes.
+    """Propagate a gradient from a weighted sum of slopes y' to the slopes.
 
-    `gradient` is the gradient with respect to the sum, whose weights are row `row` of the tableau; h is the step size,
-    s.
+    `gradient` is the gradient with respect to the sum, and the weights are row `row` of the tableau times the step size
+    h (s). The results are added to adjoint.slope_gradients.
     """
     weights, size = adjoint.weights, adjoint.gradient.shape[0]
     for e in range(weights.first[row], weights.first[row + 1]):
@@ -108,9 +111,9 @@ def distribute(adjoint: Adjoint, row: int, h: float, gradient: np.ndarray) -> No
 
 @kernel
 def step_back(mechanism: Mechanism, adjoint: Adjoint, step: np.ndarray, y_new: np.ndarray) -> None:
-    """Propagate the gradient backward over a step, whose end state is y_new.
+    """Propagate the gradient backward over a step, from its end state y_new to its start.
 
-    `step` holds the times of the step and the state at its start, as in `RunState.trail`.
+    `step` contains the times of the step and the state at its start, as in `RunState.trail`.
     """
     weights, size, alpha, beta = adjoint.weights, adjoint.gradient.shape[0], adjoint.alpha, adjoint.beta
     start, low, high = at(step, STEP_START), at(step, STEP_LOW), at(step, STEP_HIGH)
@@ -146,8 +149,8 @@ def step_back(mechanism: Mechanism, adjoint: Adjoint, step: np.ndarray, y_new: n
 def propagate_back(mechanism: Mechanism, adjoint: Adjoint, first: int, last: int, stop: np.ndarray) -> None:
     """Propagate the gradient backward from the end of step `last - 1` to the start of step `first`.
 
-    If `stop` (1,) is set during the call, the function returns early. At the start of step 0 the gradient is also
-    propagated through the initial projection.
+    At the start of step 0 the gradient is also propagated through the initial projection. The function returns early if
+    `stop` (1,) becomes nonzero.
     """
     width = STEP_HEAD + adjoint.gradient.shape[0]
     for n in range(last - 1, first - 1, -1):

@@ -1,10 +1,11 @@
-"""Gradients of the inputs of force laws and relations from the gradients of their outputs, in compiled code.
+"""Propagation of gradients from the outputs of force laws and relations to their inputs, in compiled code.
 
-An element is a force law or a relation (constraint function). For each of its frames, its function of dual numbers is
-evaluated with six directions of the pose, and then with six of the velocity. The resulting derivatives of outputs are
-multiplied by the gradients of the outputs and summed, so that no separate code for the transpose is needed. "The
-gradient with respect to x" consists of the derivatives of the scalar function of the run with respect to x. A slot is
-the position of a body in the arrays; a node is a group of up to six rows.
+An element is a force law or a relation (constraint given by a function). For each of its frames, which are its points
+of action on bodies, its function of dual numbers is evaluated with six directions of the pose, and then with six of the
+velocity. The resulting derivatives of outputs are multiplied by the gradients with respect to the outputs and summed,
+so that no separate code for the transpose is needed. "The gradient with respect to x" consists of the derivatives of
+the scalar function of the run with respect to x. A slot is the position of a body in the arrays; a node is a group of
+up to six rows.
 
 The entries of an element are integers: the indices of its data in other arrays. Phi denotes the residuals of the
 constraint rows.
@@ -61,11 +62,11 @@ ON_BODY, OF_BODY = 8, 16
 
 @record
 class RequiredInputs(NamedTuple):
-    """Inputs of force laws, or of relations, for which derivatives are required.
+    """Inputs of force laws, or of relations, with respect to which derivatives are required.
 
     Attributes
     ----------
-    first : (elements + 1,) the inputs of element e have indices first[e] to first[e + 1] in the arrays below
+    first : (elements + 1,) the inputs of element e have the indices first[e] to first[e + 1] - 1 in the arrays below
     places : index of each input among the inputs of its element
     motion : index of the varied motion whose value and time derivatives begin at this input, or -1 for other inputs
     derivatives : derivatives with respect to the inputs, summed over the run
@@ -112,11 +113,11 @@ class Sums(NamedTuple):
 def laws_back(
     tangents: Tangents, sums: Sums, forces: Forces, t: float, slope_gradient: np.ndarray, into: np.ndarray, carried: int
 ) -> None:
-    """Propagate gradients with respect to loads and rates of internal variables to the state and inputs of force laws.
+    """Propagate the gradients from the outputs of all force laws at time t (s) to the state and to required inputs.
 
-    `slope_gradient` is the gradient with respect to y', at time t (s). The contributions to the gradient with respect
-    to the state are added to `sums.bodies` (motion of bodies) and to `into` (internal variables). `carried` is the
-    index of the first internal variable in `slope_gradient` and `into`.
+    The outputs are loads and the rates of internal variables. `slope_gradient` is the gradient with respect to y'. The
+    contributions to the gradient with respect to the state are added to `sums.bodies` (motion of bodies) and to `into`
+    (internal variables). `carried` is the index of the first internal variable in `slope_gradient` and `into`.
     """
     laws, half = tangents.laws, sums.moving.shape[0] // 2
     for e in range(laws.entries.shape[0] // ELEMENT):
@@ -152,10 +153,10 @@ def laws_back(
 
 @kernel
 def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: float, y: np.ndarray, loaded: bool) -> None:
-    """Propagate gradients with respect to constraint rows to the state and inputs of relations, at time t (s).
+    """Propagate the gradients from the constraint rows of all relations to the state and to required inputs.
 
-    A relation is a constraint given by a function. If `loaded`, gradients with respect to the constraint loads at
-    constant multipliers are also propagated. y is the state.
+    A relation is a constraint given by a function. If `loaded`, the gradients with respect to the constraint loads at
+    constant multipliers are also propagated. t is the time (s), and y the state.
     """
     relations, half = tangents.relations, sums.moving.shape[0] // 2
     for r in range(relations.entries.shape[0] // ELEMENT):
@@ -242,13 +243,13 @@ def seed_inputs(
     order: int,
     begins: bool,
 ) -> None:
-    """Set unit directions for up to eight inputs of an element, or store derivatives and reset the directions.
+    """Set unit directions for up to eight inputs of an element before an evaluation, or store the results after it.
 
-    If `begins`, unit directions are set for the next evaluation. Otherwise the derivatives computed by the last
-    evaluation, in sums.total, are added to required.derivatives, and the directions are set to zero.
+    If `begins`, unit directions are set. Otherwise the derivatives computed by the evaluation, in sums.total, are added
+    to required.derivatives, and the directions are set to zero.
 
-    The entries of the element begin at index `o` in `elements`; the `count` inputs begin at index `p` in
-    `required`. For varied motions the directions include the time derivatives up to `order`, at time t (s).
+    The entries of the element begin at index `o` in `elements`; the `count` inputs begin at index `p` in `required`.
+    For varied motions the directions include the time derivatives up to `order`, at time t (s).
     """
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
     for k in range(count):

@@ -1,13 +1,13 @@
-"""Gradients through the evaluation of y' and through the projection at one state, in compiled code.
+"""Backward propagation of gradients through the evaluation of y' and through the projection at one state, compiled.
 
-Variations dQ of the loads and dPhi" of the second derivatives of the constraint residuals change the accelerations by
-P M^-1 dQ - M^-1 A^T S^-1 dPhi", with the constraint rows A, the mass matrix M, the projector P onto the motions allowed
-by the constraints, and S = A M^-1 A^T. The adjoint requires the same solution of linear equations, with the gradient
-with respect to the accelerations as right-hand side: the resulting motion is the gradient with respect to the loads,
-and the multipliers are the gradient with respect to the rows. Both are then propagated to force laws and relations, and
-to the inertial forces of bodies. "The gradient with respect to x" consists of the derivatives of the scalar function of
-the run with respect to x. A slot is the position of a body in the arrays. A dual number has a value and derivatives
-along eight directions.
+Variations dQ of the loads and dPhi" of the second derivatives of the constraint residuals change the accelerations by P
+M^-1 dQ - M^-1 A^T S^-1 dPhi", with the constraint rows A, the mass matrix M, the projector P onto the motions allowed
+by the constraints, and S = A M^-1 A^T. The adjoint requires the solution of the same linear equations, with the
+gradient with respect to the accelerations as right-hand side: the resulting motion is the gradient with respect to the
+loads, and the multipliers are the gradient with respect to the rows. Both are then propagated to force laws and
+relations (constraints given by functions), and to the inertial forces of bodies. "The gradient with respect to x"
+consists of the derivatives of the scalar function of the run with respect to x. A slot is the position of a body in the
+arrays. A dual number has a value and derivatives along eight directions.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NUMBERS = 10
 
 @record
 class Pullback(NamedTuple):
-    """Data for the propagation of gradients at one state, for S slots (positions of bodies in the arrays).
+    """Data for the backward propagation of gradients at one state, for S slots (positions of bodies in the arrays).
 
     SEED is the number of elements per slot, see `quirk.dynamics.sparse.tangent.tables`.
 
@@ -81,7 +81,7 @@ def pull_rates(
     slope_gradient: np.ndarray,
     into: np.ndarray,
 ) -> None:
-    """Compute the gradient with respect to a state y, `into`, from the gradient with respect to y', `slope_gradient`.
+    """Compute the gradient with respect to the state y, `into`, from the gradient with respect to y', `slope_gradient`.
 
     The last evaluation must have been at the state y and time t (s), with the result `ydot`. `alpha` and `beta` are
     Baumgarte's rates, 1/s.
@@ -175,10 +175,10 @@ def pull_bodies(mechanism: Mechanism, pullback: Pullback, y: np.ndarray, ydot: n
 
 @kernel
 def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
-    """Add the gradient with respect to the motion of all bodies, `sums.bodies`, to that with respect to a state.
+    """Add the gradient with respect to the motion of all bodies to the gradient with respect to the state y, `into`.
 
-    `sums.bodies` refers to displacement, rotation, velocity and angular velocity of each body; `into` refers to the
-    components of the state y, which include quaternions. The computation is the transpose of
+    The first, `sums.bodies`, refers to displacement, rotation, velocity and angular velocity of each body; the second
+    refers to the components of the state, which include quaternions. The computation is the transpose of
     `tangent.state_variations.seed`.
     """
     for slot in range(sums.free.shape[0]):
@@ -222,9 +222,10 @@ def pull_quaternions(sums: Sums, y: np.ndarray, slope_gradient: np.ndarray, into
 def pull_projection(
     mechanism: Mechanism, pullback: Pullback, t: float, y: np.ndarray, ydot: np.ndarray, gradient: np.ndarray
 ) -> None:
-    """Propagate the gradient `gradient` from a projected state to the unprojected state y.
+    """Propagate `gradient` backward through the projection of the state y onto the constraints, in place.
 
-    The last evaluation must have been at the state y and time t (s), with the result `ydot`.
+    Before the call it is the gradient with respect to the projected state, and afterwards that with respect to y. The
+    last evaluation must have been at the state y and time t (s), with the result `ydot`.
     """
     constants, work, sums = mechanism.constants, mechanism.work, pullback.sums
     prepare(mechanism, pullback, y, ydot)
@@ -256,11 +257,12 @@ def pull_projection(
 def weigh_displacement(
     constants: np.ndarray, wrench: np.ndarray, y: np.ndarray, gradient: np.ndarray, slot: int, level: int
 ) -> None:
-    """Write the gradient with respect to the displacement of one body in a projection to `wrench`.
+    """Compute the gradient with respect to the displacement of one body in a projection, in `wrench`.
 
-    The gradient is an adjoint load: a force (inertial frame) and W^T times a moment (body axes). `gradient` is the
-    gradient with respect to the projected state, `slot` the position of the body in the arrays, and `level` selects
-    displacements of poses or of velocities. `constants` are those of the bodies, and y is the state.
+    The result has the form of a load: a force (inertial frame) and W^T times a moment (body axes), for the inverse
+    inertia matrix W W^T. `gradient` is the gradient with respect to the projected state, `slot` the position of the
+    body in the arrays, and `level` selects displacements of poses or of velocities. `constants` are those of the
+    bodies, and y is the state.
     """
     b, lane = slot // 8, slot % 8
     s, c, f = b * STATE + lane, b * CON + lane, b * WRENCH + lane

@@ -1,1 +1,1 @@
-"""Linear systems of implicit steps, with exact Jacobians, factorized by blocks at linear cost."""
+"""Linear systems of implicit steps, with exact Jacobians, solved by block elimination at linear cost."""

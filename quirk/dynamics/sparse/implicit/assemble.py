@@ -1,8 +1,8 @@
 """Assembly of the matrix of an implicit step, real or complex, in compiled code.
 
 The system and its unknowns are described in the module `tables`. `parts` are the arrays of the matrix: one, or two for
-the real and imaginary parts. A slot is the position of a body in the arrays; a side is one body of a relation, which is
-a constraint given by a function. The mass matrix is (W W^T)^-1.
+the real and imaginary parts. A slot is the position of a body in the arrays. A relation is a constraint given by a
+function; each body on which it acts is one of its sides. The mass matrix of a body is (W W^T)^-1.
 """
 
 from __future__ import annotations
@@ -63,9 +63,10 @@ def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: 
 
 @kernel
 def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
-    """Write the blocks of one side of a relation: its constraint rows over one body, and its loads on this body.
+    """Write the two blocks of the matrix that couple a relation with one of its bodies.
 
-    `side` is the index of the side. The loads are those of unit multipliers. `parts` are the arrays of the matrix.
+    One block contains the constraint rows over the body, the other the loads of unit multipliers on it. `side` is the
+    index of the body among those of all relations, and `parts` are the arrays of the matrix.
     """
     blocks, moved = implicit.blocks, implicit.turn + 2 * PAIR * implicit.blocks.side_slot[side]
     upper, lower = blocks.side_upper[side], blocks.side_lower[side]

@@ -1,6 +1,7 @@
 """Sparsity pattern and elimination order of the linear systems of implicit steps.
 
-The nodes of the elimination are the bodies and relations (constraint functions) of a model.
+The nodes of the elimination are the bodies and the relations (constraint functions) of a model; each has a square
+diagonal block.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .tables import BodyCoupling, CouplingBlocks
 def couplings(
     model: Model, relations: Sequence[PlacedRelation], slots: Slots
 ) -> tuple[BodyCoupling, CouplingBlocks, int]:
-    """Return the couplings of the nodes, the positions of their blocks in the matrix, and the number of its elements.
+    """Return the pairs of coupled nodes, the positions of the blocks in the matrix, and the number of its elements.
 
     The nodes of the elimination are the bodies and the relations (constraint functions). `slots` are the positions of
     the bodies in the arrays.
@@ -49,8 +50,9 @@ def couplings(
 def _waits(ends: Sequence[tuple[int, ...]], n: int) -> list[set[int]]:
     """Return, for each node, the nodes that must be eliminated before it: for a relation, its bodies.
 
-    If a relation were eliminated first, its diagonal block would be zero. Branches on a body with many relations may be
-    eliminated before that body. `ends` are the bodies of each relation, and n is the number of bodies.
+    If a relation were eliminated before its bodies, its diagonal block would be zero. An exception are relations on a
+    body with many relations: they need not wait for this body, so that the branches attached to it are eliminated
+    first. `ends` are the bodies of each relation, and n is the number of bodies.
     """
     degree = np.bincount([b for bodies in ends for b in bodies if b < n], minlength=n)
     crowded = set(np.flatnonzero(degree > MOST_JOINTS))
@@ -68,8 +70,8 @@ def _coupling(
 
     A block has eight elements in each of its rows. The blocks of a node are contiguous, in the order of elimination, so
     that memory is read sequentially. `order` lists the nodes in the order of elimination, and `later` contains, for
-    each node in this order, the nodes that are coupled with it and eliminated after it. `place` is the position of each
-    node in the order, and `sizes` its number of rows.
+    each node in this order, the nodes that are coupled with it and eliminated after it. `place[node]` is the position
+    of a node in the order, and `sizes[node]` its number of rows.
     """
     size = sizes[order] if len(order) else np.zeros(0, dtype=np.int64)
     neighbours = [sorted(int(place[neighbour]) for neighbour in others) for others in later]

@@ -1,8 +1,8 @@
-"""Block elimination of an unsymmetric matrix with a symmetric pattern, in compiled code.
+"""Block elimination of an unsymmetric matrix with a symmetric sparsity pattern, in compiled code.
 
-Pivots are chosen within the diagonal block of a node. The matrix is real or complex: its `parts` are one array, or
-two arrays for the real and imaginary parts, which begin with its blocks. Blocks are given by the index of their first
-element.
+Pivots are chosen within the diagonal block of a node. The matrix is real or complex: its `parts` are one array, or two
+arrays for the real and imaginary parts. The blocks are at the beginning of these arrays, and each is given by the index
+of its first element.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from .tables import NODE, BodyCoupling
 def factorise_blocks(coupling: BodyCoupling, parts: Any, scratch: int) -> None:
     """Factorize the block matrix in place: diagonal blocks D become D^-1, lower blocks L become L D^-1.
 
-    Upper blocks remain unchanged. `parts` are the arrays of the matrix, and `scratch` is the index of a scratch block.
+    Upper blocks only receive the updates of the elimination. `parts` are the arrays of the matrix, and `scratch` is the
+    index of a scratch block.
     """
     place = 0
     for k in range(coupling.size.shape[0]):
@@ -56,8 +57,8 @@ def factorise_blocks(coupling: BodyCoupling, parts: Any, scratch: int) -> None:
 def subtract_product(parts: Any, target: int, left: int, right: int, rows: int, inner: int) -> None:
     """Subtract the product of the blocks `left` and `right` from the block `target`.
 
-    `rows` is the number of rows of `left` and of the result, `inner` the number of columns of `left`. Blocks are given
-    by the index of their first element in `parts`, the arrays of the matrix.
+    Each block is given by the index of its first element in `parts`, the arrays of the matrix. `rows` is the number of
+    rows of `left` and of `target`, and `inner` the number of columns of `left`.
     """
     for row in range(rows):
         x = lanes(parts, target + 8 * row)
@@ -68,7 +69,7 @@ def subtract_product(parts: Any, target: int, left: int, right: int, rows: int, 
 
 @kernel
 def invert(parts: Any, d: int, n: int, scratch: int) -> None:
-    """Invert the block of n rows at element d in place, by Gauss-Jordan elimination with column pivoting.
+    """Invert the block of n rows at element d in place, by Gauss-Jordan elimination with pivoting within columns.
 
     A singular block becomes infinite or NaN; callers must check the solution. `parts` are the arrays of the matrix, and
     `scratch` is the index of a scratch block.

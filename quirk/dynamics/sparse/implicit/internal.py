@@ -1,7 +1,7 @@
 """Internal variables of force elements in the linear systems of implicit steps, in compiled code.
 
-An internal variable s with s' = g(P, V, s) affects bodies through loads L(P, V, s); P and V are poses and velocities.
-In an implicit step with step multiple e and residual r it changes by
+An internal variable s with s' = g(P, V, s) affects bodies through loads L(P, V, s); P and V are the poses and
+velocities of the bodies. In an implicit step with residual r and a multiple e of the step size, it changes by
 
     delta s = K (r + e (g_P delta P + g_V delta V)),    K = (I - e g_s)^-1,
 
@@ -40,10 +40,10 @@ from .tables import BLOCK, NODE, PAIR, ImplicitTables
 
 @kernel
 def seed_variables(elements: TangentElements, o: int, moves: bool) -> None:
-    """Set the directions of differentiation of the internal variables of a force element.
+    """Set the directions in which the force law of one element is differentiated by its internal variables.
 
-    If `moves`, each variable is varied in a separate unit direction; otherwise its derivatives are zero. The entries of
-    the element, indices of its data, begin at index `o` in `elements`.
+    If `moves`, each variable is varied in a separate unit direction; otherwise all are constant. The entries of the
+    element, indices of its data, begin at index `o` in `elements`.
     """
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
     for n in range(elements.entries[o + VARIABLE_COUNT]):
@@ -55,7 +55,7 @@ def seed_variables(elements: TangentElements, o: int, moves: bool) -> None:
 
 @kernel
 def keep_rates(elements: TangentElements, o: int, array: np.ndarray, block: int) -> None:
-    """Store the derivatives of the rates of a force element's internal variables at element `block` of `array`.
+    """Copy the derivatives of the rates of a force element's internal variables to `array`, from element `block` on.
 
     The entries of the force element, indices of its data, begin at index `o` in `elements`.
     """
@@ -66,10 +66,10 @@ def keep_rates(elements: TangentElements, o: int, array: np.ndarray, block: int)
 
 @kernel
 def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
-    """Compute the matrix K of each force element, and add the effect of internal variables to the system's matrix.
+    """Eliminate the internal variables: compute the matrix K of each force element, and update the system's matrix.
 
-    K = (I - e g_s)^-1, with the derivatives g_s of the rates of internal variables with respect to the variables, and
-    the step size times a coefficient of the method, e. `parts` are the arrays of the matrix.
+    K = (I - e g_s)^-1, where g_s are the derivatives of the rates of internal variables with respect to the variables,
+    and e is the step size times a coefficient of the method. `parts` are the arrays of the matrix.
     """
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):
@@ -97,11 +97,11 @@ def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
 
 @kernel
 def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: int) -> None:
-    """Compute the derivatives of internal variables with respect to the scaled acceleration of the body of frame g.
+    """Compute the derivatives of a force element's internal variables with respect to the acceleration of one body.
 
-    The force element of the frame has `count` internal variables, and K is the index of its matrix (I - e g_s)^-1 in
-    `parts`, the arrays of the system's matrix. e is the step size times a coefficient of the method. The results are
-    written to a scratch block of `parts`, from which `couple` reads them.
+    The body is that of frame g, and its acceleration is scaled. The element has `count` internal variables, and K is
+    the index of its matrix (I - e g_s)^-1 in `parts`, the arrays of the system's matrix; e is the step size times a
+    coefficient of the method. The results are written to a scratch block of `parts`, from which `couple` reads them.
     """
     turn, right = implicit.turn + 2 * PAIR * implicit.tangents.laws.sides[g], implicit.scratch + BLOCK
     for row in range(count):
@@ -139,11 +139,11 @@ def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) 
 
 @kernel
 def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, element: int) -> None:
-    """Compute the variations of the internal variables of one force element in an implicit step, in `parts`.
+    """Compute the variations of the internal variables of one force element in an implicit step.
 
-    They depend on the variations of all poses and velocities, and on the right-hand side r, in which the internal
-    variables of all elements begin at index `first`. `element` is the index of the force element, e the step size times
-    a coefficient of the method, and `parts` are the arrays of the system's matrix.
+    They are written to `parts`, the arrays of the system's matrix, which also contain the variations of all poses and
+    velocities. r is the right-hand side, in which the internal variables of all elements begin at index `first`.
+    `element` is the index of the force element, and e the step size times a coefficient of the method.
     """
     elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.variable_changes + 8 * element
     count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch
@@ -172,8 +172,9 @@ def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, el
 def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int) -> None:
     """Add the loads due to variations of internal variables at constant accelerations to the right-hand side.
 
-    The right-hand side is in `parts`, the arrays of the system's matrix. r is the residual of the implicit step, in
-    which the internal variables begin at index `first`. e is the step size times a coefficient of the method.
+    The right-hand side of the coupled system is in `parts`, the arrays of the system's matrix. r is the residual of the
+    implicit step, in which the internal variables begin at index `first`. e is the step size times a coefficient of the
+    method.
     """
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):

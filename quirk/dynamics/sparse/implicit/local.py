@@ -1,10 +1,10 @@
 """Derivatives of loads and constraint rows with respect to poses and velocities of bodies, in compiled code.
 
-An element is a force law or a relation (constraint function); its entries in the tables begin at index `o`. Derivatives
-are computed for one frame at a time, by evaluating the element's function on dual numbers (values with eight
-derivatives). A side is one body of an element, a pair two bodies coupled by it, and a slot the position of a body in
-the arrays. Loads are scaled to accelerations of bodies of unit mass and inertia. Phi denotes the residuals of the
-constraint rows.
+An element is a force law or a relation (constraint given by a function); its entries in the tables begin at index `o`.
+A frame is the point of action of an element on one body. Derivatives are computed for one frame at a time, by
+evaluating the element's function on dual numbers (values with eight derivatives). A side is one body of an element, a
+pair are two bodies coupled by an element, and a slot is the position of a body in the arrays. Loads are scaled to
+accelerations of bodies of unit mass and inertia. Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -69,9 +69,11 @@ POSES, VELOCITIES = range(2)
 
 @component(effort=4)
 def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Compute all derivatives for an implicit step at time t (s) and the last evaluated state y, with y' in `ydot`.
+    """Compute the derivatives of all loads and constraint rows for an implicit step at the last evaluated state y.
 
-    Sliding friction is differentiated at constant magnitude: only its direction, opposite to the slip velocity, varies.
+    t is the time (s), and `ydot` is y' at this state. Derivatives are with respect to poses, velocities and internal
+    variables. Sliding friction is differentiated at constant magnitude: only its direction, opposite to the slip
+    velocity, varies.
     """
     work, tangents = mechanism.work, implicit.tangents
     write_magnitudes(mechanism, tangents, False)
@@ -100,7 +102,7 @@ def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: n
 def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: np.ndarray, t: float) -> None:
     """Add the derivatives of the loads of all force laws to the blocks of the pairs of bodies that they couple.
 
-    t is the time, s; `constants` and `kin` hold the constants and the kinematics of all bodies.
+    t is the time, s; `constants` and `kin` contain the constants and the kinematics of all bodies.
     """
     elements, blocks, half = implicit.tangents.laws, implicit.blocks, implicit.moving.shape[0] // 2
     for e in range(elements.entries.shape[0] // ELEMENT):
@@ -129,10 +131,10 @@ def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: n
 
 @kernel
 def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, t: float, e: int) -> None:
-    """Compute the derivatives of the loads of force law e and of the rates of its internal variables.
+    """Compute the derivatives of force law e with respect to its internal variables.
 
-    The derivatives are those with respect to the internal variables. `constants` and `kin` hold the constants and the
-    kinematics of all bodies at time t, s.
+    These are the derivatives of its loads, and of the rates of its internal variables. `constants` and `kin` contain
+    the constants and the kinematics of all bodies at time t, s.
     """
     elements, o = implicit.tangents.laws, ELEMENT * e
     begin, end = elements.entries[o + SIDE], elements.entries[o + SIDE_END]
@@ -165,10 +167,10 @@ def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
 
 @kernel
 def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
-    """Set the derivatives of the inputs of frame g of a force law to the derivatives of the motion of its body.
+    """Set the derivatives of the inputs of a force law for a motion of the body of frame g only.
 
-    The derivatives of all other frames are set to zero. `moving` contains the derivatives of the motion of bodies,
-    beginning at element `first`. The entries of the law, indices of its data, begin at index `o` in `elements`.
+    The derivatives of the motion of bodies are in `moving`, beginning at element `first`; the derivatives for all other
+    frames are zero. The entries of the law, indices of its data, begin at index `o` in `elements`.
     """
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
@@ -218,10 +220,11 @@ def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: 
 
 @kernel
 def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
-    """Set the derivatives of the inputs of frame g of a relation to the derivatives of the motion of its body.
+    """Set the derivatives of the inputs of a relation for a motion of the body of frame g only.
 
-    The derivatives of all other frames are set to zero. `moving` contains the derivatives of the motion of bodies,
-    beginning at element `first`. The entries of the relation, indices of its data, begin at index `o` in `elements`.
+    A relation is a constraint given by a function. The derivatives of the motion of bodies are in `moving`, beginning
+    at element `first`; the derivatives for all other frames are zero. The entries of the relation, indices of its data,
+    begin at index `o` in `elements`.
     """
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
@@ -240,10 +243,11 @@ def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int,
 
 @kernel
 def keep_bends(implicit: ImplicitTables, side: int, level: int, rows: int, outputs: np.ndarray, deltas: int) -> None:
-    """Store the derivatives of Phi'' with respect to the motion of one body of a relation (constraint function).
+    """Store the derivatives of Phi'' of a relation with respect to the motion of one of its bodies.
 
-    Phi are the residuals of the relation. `level` selects the motion: poses or velocities. The derivatives begin at
-    element `deltas` of `outputs`, for `rows` rows; `side` is the index of the body among those of all relations.
+    Phi are the residuals of the relation (constraint function), which has `rows` rows. `level` selects the motion:
+    poses or velocities. The derivatives begin at element `deltas` of `outputs`; `side` is the index of the body among
+    those of all relations.
     """
     for row in range(rows):
         change = load(outputs, deltas + 8 * (LEVELS * row + LEVELS - 1))
@@ -265,11 +269,12 @@ def keep_rows(
     outputs: np.ndarray,
     gradient: int,
 ) -> None:
-    """Store the rows of relation r, scaled to bodies of unit mass and inertia and to rows of unit length.
+    """Store the constraint rows of relation r, and scale them and the derivatives of Phi'' to rows of unit norm.
 
-    A relation is a constraint given by a function. Its gradients begin at element `gradient` of `outputs`. A row has
-    one block for each body (side) of the relation, with the indices `begin` to `end` - 1; `rows` is the number of rows.
-    `constants` and `kin` hold the constants and the kinematics of all bodies.
+    A relation is a constraint given by a function. The norm is that in the mass metric: the part of a row over each
+    body is multiplied by W, where (W W^T)^-1 is the mass matrix of the body. The gradients begin at element `gradient`
+    of `outputs`, and `rows` is the number of rows. The bodies have the indices `begin` to `end` - 1 among those of all
+    relations. `constants` and `kin` contain the constants and the kinematics of all bodies.
     """
     for row in range(rows):
         square = 0.0
@@ -305,11 +310,11 @@ def add_loads(
     outputs: np.ndarray,
     place: int,
 ) -> None:
-    """Add the derivatives of a load on the first body of a pair to the block of the pair.
+    """Add the derivatives of a load on the first body of a pair, by the motion of the second body, to the pair's block.
 
     The derivatives begin at element `place` of `outputs`; the load is in the inertial frame and is scaled to an
-    acceleration. `level` selects derivatives with respect to poses or velocities of the second body. `pair` is the
-    index of the pair; `constants` and `kin` hold the constants and the kinematics of all bodies.
+    acceleration. `level` selects derivatives with respect to poses or to velocities. `pair` is the index of the pair;
+    `constants` and `kin` contain the constants and the kinematics of all bodies.
     """
     array = implicit.by_pose if level == POSES else implicit.by_velocity
     add_scaled(array, PAIR * pair, constants, kin, implicit.blocks.pair_row[pair], outputs, place)
@@ -325,10 +330,11 @@ def add_scaled(
     outputs: np.ndarray,
     place: int,
 ) -> None:
-    """Add the eight derivatives of each component of a load to six rows of `array`, beginning at element o.
+    """Scale the derivatives of a load on a body to those of an acceleration, and add them to six rows of `array`.
 
-    The derivatives begin at element `place` of `outputs`. The load acts on the body at position `slot` of the arrays,
-    and is scaled to an acceleration. `constants` and `kin` hold the constants and the kinematics of all bodies.
+    Each of the six components of the load has eight derivatives, beginning at element `place` of `outputs`; the rows
+    begin at element o. The body is at position `slot` of the arrays. `constants` and `kin` contain the constants and
+    the kinematics of all bodies.
     """
     force, moment = load3(outputs, place), load3(outputs, place + 24)
     c, k = slot // 8 * CON + slot % 8, slot // 8 * KIN + slot % 8
@@ -340,8 +346,9 @@ def add_scaled(
 def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
     """Add the derivatives of gyroscopic moments, and of applied moments due to the rotation of the body axes.
 
-    Moments are in body axes, so that a moment that is constant in the inertial frame varies with the pose of the body.
-    `constants` and `kin` hold the constants and the kinematics of all bodies at state y, with y' in `ydot`.
+    Moments are in body axes, in which a moment that is constant in the inertial frame varies with the orientation of
+    the body. `constants` and `kin` contain the constants and the kinematics of all bodies at state y, with y' in
+    `ydot`.
     """
     half = implicit.seeds.shape[0] // 2
     for slot in range(implicit.blocks.diagonal_pair.shape[0]):
@@ -372,16 +379,17 @@ def scaled_force(constants: Any, c: Any, force: Any) -> Any:
 
 @traced
 def scaled_moment(constants: Any, c: Any, kin: Any, k: Any, moment: Any) -> Any:
-    """Return W^T times a moment, given in the inertial frame, in body axes; W W^T is the inverse inertia matrix.
+    """Return W^T times a moment, for the inverse inertia matrix W W^T of a body in body axes.
 
-    The constants of the body begin at element c of `constants`, and its kinematics at element k of `kin`.
+    `moment` is given in the inertial frame. The constants of the body begin at element c of `constants`, and its
+    kinematics at element k of `kin`.
     """
     return columns_of(constants, c + 8 * FACTOR, back(kin, k, moment))
 
 
 @traced
 def add3(array: Any, o: Any, lanes: Any) -> None:
-    """Add three vectors `lanes` of eight elements to three consecutive rows of an array, beginning at element o."""
+    """Add three vectors of eight numbers, `lanes`, to three consecutive rows of an array, beginning at element o."""
     for c in range(3):
         store(array, o + 8 * c, load(array, o + 8 * c) + lanes[c])
 

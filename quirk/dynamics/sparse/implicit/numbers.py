@@ -1,8 +1,8 @@
 """Arithmetic of real or complex numbers in compiled code.
 
 A number is a tuple of one part (real), or of two parts (real and imaginary). `parts` are the arrays in which the parts
-are stored. Lanes are eight numbers in adjacent elements. A kernel that uses these functions is compiled once for real
-and once for complex linear systems.
+are stored, one or two. A part may be a vector of eight elements, which are adjacent in the arrays. A kernel that uses
+these functions is compiled once for real and once for complex linear systems.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def write_real(parts: Any, o: int, x: float) -> None:
 
 @traced
 def numbers(parts: Any, o: int) -> Any:
-    """Load the three components of a vector of one body, at elements o, o + 8 and o + 16 of `parts`."""
+    """Load a real or complex vector of one body, with its components at elements o, o + 8 and o + 16 of `parts`."""
     return number(parts, o), number(parts, o + 8), number(parts, o + 16)
 
 
@@ -113,19 +113,19 @@ def plus_one(a: Any) -> Any:
 
 @traced
 def totals(a: Any) -> Any:
-    """Return the sum of the eight elements of a vector of real or complex numbers."""
+    """Return the sum of the eight elements of a real or complex vector."""
     return tuple(total(part) for part in a)
 
 
 @traced
 def along(a: Any, w: Any) -> Any:
-    """Return the scalar product a . w of a vector a of three real or complex numbers and a real vector w."""
+    """Return the scalar product a . w of a real or complex vector a (3 components) and a real vector w."""
     return summed(summed(multiple(a[0], w[0]), multiple(a[1], w[1])), multiple(a[2], w[2]))
 
 
 @traced
 def across(a: Any, w: Any) -> Any:
-    """Return the cross product a x w of a vector a of three real or complex numbers and a real vector w."""
+    """Return the cross product a x w of a real or complex vector a (3 components) and a real vector w."""
     return (
         difference(multiple(a[1], w[2]), multiple(a[2], w[1])),
         difference(multiple(a[2], w[0]), multiple(a[0], w[2])),
@@ -135,13 +135,16 @@ def across(a: Any, w: Any) -> Any:
 
 @traced
 def plus_multiple(a: Any, e: Any, b: Any) -> Any:
-    """Return the sum a + e b for two vectors a and b and a number e."""
+    """Return the sum a + e b for two real or complex vectors a and b and a number e."""
     return tuple(summed(x, product(e, y)) for x, y in zip(a, b, strict=True))
 
 
 @traced
 def unturned(a: Any, e: Any, w: Any) -> Any:
-    """Return the vector z that solves z + e (w cross z) = a, for a real vector w and a number e."""
+    """Return the vector z that solves z + e (w x z) = a, for a real vector w and a real or complex number e.
+
+    In an implicit step, w is the angular velocity of rotating axes.
+    """
     e_squared = product(e, e)
     scale = reciprocal(plus_one(multiple(e_squared, w[0] * w[0] + w[1] * w[1] + w[2] * w[2])))
     part, aside = product(e_squared, along(a, w)), across(a, w)
@@ -152,8 +155,8 @@ def unturned(a: Any, e: Any, w: Any) -> Any:
 def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -> Any:
     """Return the quaternion x that solves x + (e / 2) (f w x - x w) = (scalar, vector + (e / 2) omega), f = `follows`.
 
-    x is the variation of a quaternion: in axes that rotate with the real angular velocity w for f = 1, and in axes that
-    do not rotate for f = 0.
+    x is the variation of a quaternion in an implicit step. The real vector w is the angular velocity of the body; the
+    axes rotate with w for f = 1, and do not rotate for f = 0.
     """
     half = multiple(e, 0.5)
     s = tuple(summed(v, product(half, o)) for v, o in zip(vector, omega, strict=True))

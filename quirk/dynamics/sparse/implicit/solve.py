@@ -82,9 +82,10 @@ def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
 
 @kernel
 def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -> None:
-    """Compute the variations dq and dv of poses and velocities at constant accelerations, from the residual r.
+    """Compute the variations dq and dv of poses and velocities for unchanged accelerations, from the residual r.
 
-    y is the state; e is the step size (s) times a coefficient of the method, and `parts` are the arrays of the matrix.
+    They are written to `parts`, the arrays of the matrix. y is the state, and e the step size (s) times a coefficient
+    of the method.
     """
     for slot in range(implicit.blocks.body_node.shape[0]):
         if implicit.blocks.body_node[slot] < 0:
@@ -110,8 +111,8 @@ def finish(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: An
     """Compute all components of the solution u of (I - e J) u = r from the variations of the accelerations.
 
     The variations of the accelerations must have been computed before; they begin at index `implicit.vector` of
-    `parts`. e is the step size (s) times a coefficient of the method; J is the Jacobian of y' at the state y.
-    `constants` are those of the bodies.
+    `parts`, the arrays of the matrix. e is the step size (s) times a coefficient of the method; J is the Jacobian of y'
+    at the state y. `constants` are those of the bodies.
     """
     for o in range(0, y.shape[0], 8):
         erase(u, o)

@@ -20,18 +20,19 @@ MOST_VARIABLES = 8
 
 
 class ImplicitSystem:
-    """Arrays of the linear systems of implicit steps, with the functions that compute derivatives.
+    """Linear systems of implicit steps for one model, with the compiled functions that compute Jacobians of y'.
 
     Parameters
     ----------
     solver : evaluator of the model
     turning : whether steps are computed in axes that rotate with the bodies
-        Such steps are solved by iteration, for which approximate derivatives of friction suffice.
+        Such steps are solved by Newton's method, for which approximate derivatives of friction suffice.
 
     Attributes
     ----------
+    differential : derivatives of force laws and constraints along directions
     tables : arrays of the linear systems
-    timed : whether any element may depend explicitly on time
+    timed : whether a force law or constraint may depend explicitly on time
     """
 
     def __init__(self, solver: Solver, *, turning: bool) -> None:

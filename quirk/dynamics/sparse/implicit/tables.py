@@ -8,13 +8,15 @@ bodies and relations,
     [ A + e C_v + e^2 C_p E   0 ] [ dlambda ] = [ -C_p dq - C_v dv ]
 
 where P, V are the derivatives of all loads on bodies with respect to poses and velocities, C_p, C_v those of the second
-time derivatives Phi'' of the residuals, E maps an angular velocity to the rate of the rotation vector, and dq, dv
-follow from r. Bodies are scaled to unit mass and inertia, so that M is the unit matrix, and rows
-to unit length. A method may use axes that rotate with the bodies at constant rates; J, r and u then refer to the motion
-relative to these axes, at a time when they coincide with the inertial ones.
+time derivatives Phi'' of the residuals, E maps an angular velocity to the rate of the rotation vector, and the
+variations dq, dv of poses and velocities at constant accelerations follow from r. Bodies are scaled to unit mass and
+inertia, so that M is the unit matrix, and rows are scaled to unit norm. A method may use axes that rotate with the
+bodies at constant rates; J, r and u then refer to the motion relative to these axes, at a time when they coincide with
+the inertial ones.
 
 The nodes of the elimination are bodies and relations (constraint functions). A side is one body of a relation, a pair
-two bodies coupled by a load, a slot the position of a body in the arrays, and a law the force law of a force element.
+are two bodies coupled by a load, a slot is the position of a body in the arrays, and a law is the force law of a force
+element.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ AXES = 48
 
 @record
 class BodyCoupling(NamedTuple):
-    """Couplings of N nodes (bodies and relations) in the order of elimination.
+    """Pairs of coupled nodes and their blocks in the matrix, for N nodes in the order of elimination.
+
+    Nodes are the bodies and the relations (constraint functions) of a model.
 
     Attributes
     ----------

@@ -310,8 +310,7 @@ class CompiledRun:
 
     @property
     def hit(self) -> list[tuple[Hashable, int]]:
-        """Keys of event functions with actions that cross zero at the current time, each with its direction, 1 or -1.
-        """
+        """Keys of event functions with actions that cross zero at the current time, each with its direction, ±1."""
         return self.happened.hit
 
     @property

@@ -50,7 +50,9 @@ def noise(settings: Settings, run: RunState, e: int) -> float:
 
 @kernel
 def far_from_zero(watched: WatchedTables, e: int, h: float) -> bool:
-    """Return whether event function e, at both ends of a step of size h, is too far from zero to cross zero in between.
+    """Return whether event function e is too far from zero to cross it in a step of size h.
+
+    The test compares its values at both ends of the step with its change within the step.
     """
     g0, r0, g1, r1 = (
         at(watched.start, 2 * e), at(watched.start, 2 * e + 1), at(watched.end, 2 * e), at(watched.end, 2 * e + 1),
@@ -106,9 +108,9 @@ def parabola_crosses(side: float, g0: float, g1: float, g2: float) -> bool:
 
 @kernel
 def unresolved(g0: float, r0: float, gm: float, rm: float, g1: float, r1: float, h: float) -> bool:
-    """Return whether an event function varies too fast for three values and rates in a step of size h (s) to resolve it.
+    """Return whether an event function varies too fast to be resolved by three values and rates in a step.
 
-    g0, gm and g1 are its values and r0, rm and r1 its rates at the start, middle and end of the step.
+    g0, gm and g1 are its values and r0, rm and r1 its rates at the start, middle and end of a step of size h (s).
     """
     largest = max(abs(g0), abs(gm), abs(g1))
     value, rate = 0.5 * (g0 + g1) + 0.125 * h * (r0 - r1), 1.5 * (g1 - g0) / h - 0.25 * (r0 + r1)

@@ -32,8 +32,7 @@ def function_arrays(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
 
 @kernel
 def record_functions(mechanism: Mechanism, settings: Settings, run: RunState, stage: int) -> None:
-    """Record the inputs and outputs of all user functions at the stage with the given index, which was evaluated last.
-    """
+    """Record the inputs and outputs of all user functions at the last evaluated stage, with the index `stage`."""
     if settings.gap < math.inf:
         ins, outs = function_arrays(mechanism.forces, mechanism.nodes)
         record_stage(run.functions, ins, outs, stage)

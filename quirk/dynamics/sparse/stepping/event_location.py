@@ -252,8 +252,7 @@ def sample_count(settings: Settings, h: float, may: bool) -> int:
 
 @kernel
 def start_next_step(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
-    """Copy the values of event functions at the end of the step to the start of the next step; update their magnitudes.
-    """
+    """Copy the values of event functions from the end of a step to the start of the next; update their magnitudes."""
     watched, count = run.watched, run.watched.side.shape[0]
     set_turn_reference(watched, run.clock.t_new, watched.end)
     for e in range(count):

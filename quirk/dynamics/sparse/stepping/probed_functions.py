@@ -178,8 +178,7 @@ class Functions:
         )
 
     def note(self) -> None:
-        """Record the inputs and outputs of all functions at the start of a run, whose initial state was evaluated last.
-        """
+        """Record the inputs and outputs of all functions at the last evaluated state, the start of a run."""
         for p, e in enumerate(self.table):
             at, out = e[PLACE_IN], e[PLACE_OUT]
             self.samples.inputs[at : at + e[INS]] = self.ins[e[KIND]][e[FIRST_IN] : e[FIRST_IN] + e[INS]]

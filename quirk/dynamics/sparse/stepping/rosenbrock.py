@@ -187,7 +187,9 @@ def compute_derivatives(
 
 @kernel
 def add_stages(weights: np.ndarray, first: int, count: int, u: np.ndarray, factor: float, out: np.ndarray) -> None:
-    """Add a weighted sum of `count` stage vectors in u, times `factor`, to `out`; weights[first] is the first weight.
+    """Add a weighted sum of `count` stage vectors in u, times `factor`, to `out`.
+
+    `weights[first]` is the weight of the first stage vector.
     """
     size = out.shape[0]
     for j in range(count):

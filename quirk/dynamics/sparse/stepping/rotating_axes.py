@@ -102,8 +102,7 @@ def to_inertial(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out:
 
 @kernel
 def subtract_rotation(axes: np.ndarray, y: np.ndarray, slope: np.ndarray) -> None:
-    """Subtract the part of y' that is due to the rotation of the axes from `slope`, y' of a state y in rotating axes.
-    """
+    """Subtract the rate due to the rotation of the axes from `slope`, y' of a state y in rotating axes."""
     for block in range(axes.shape[0] // AXES):
         s, o = block * STATE, block * AXES
         rate = load3(axes, o + TRANSLATIONS)

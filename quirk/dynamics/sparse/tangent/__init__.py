@@ -1,1 +1,1 @@
-"""Derivatives of accelerations along directions of states and parameters, in compiled code."""
+"""Directional derivatives of accelerations with respect to states and parameters, in compiled code."""

@@ -1,7 +1,8 @@
 """Derivatives of the motion of bodies and of their loads in eight directions, in compiled code.
 
-A seed contains the directions of the state of a body; a slot is the position of a body in the arrays; a wrench is a
-force and a moment on a body. Lanes are the eight entries of a vector register, here one for each direction.
+A direction is a change of the state or of a parameter. A seed contains the changes of a body's pose and velocity in
+eight directions; a slot is the position of a body in the arrays; a wrench is a force and a moment on a body. Lanes are
+the eight entries of a vector register, here one for each direction.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ SHIFT, TURN, SPEED, SPINNING = (24 * part for part in range(4))
 
 @kernel
 def accelerate(tangents: Tangents, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Write the accelerations of all bodies to tangents.accelerations, in the inertial frame, from y' in `ydot`.
+    """Compute the accelerations of all bodies in the inertial frame from y' in `ydot`, in tangents.accelerations.
 
     Linear accelerations are in m/s^2, angular accelerations in rad/s^2; `kin` contains the rotation matrices.
     """
@@ -60,8 +61,8 @@ def move(
 ) -> None:
     """Compute the derivatives of poses, velocities and angular accelerations of all bodies in eight directions.
 
-    The results are written to `moving`. The bodies have the kinematics `kin` at state y, with y' in `ydot`. `seeds` are
-    the directions; `occupied` are the positions (slots) of the bodies in the arrays.
+    The directions are in `seeds`, and the results are written to `moving`. The bodies have the kinematics `kin` at
+    state y, with y' in `ydot`; `occupied` are their positions (slots) in the arrays.
     """
     for slot in occupied:
         s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
@@ -88,11 +89,12 @@ def move(
 def share_out(
     tangents: Tangents, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray, count: int
 ) -> None:
-    """Compute the derivatives of loads minus inertial forces in the first `count` directions, in tangents.wrenches.
+    """Compute the derivatives of loads minus inertial forces in the first `count` directions.
 
-    The loads are applied loads, constraint loads with constant multipliers, and gravity; inertial forces are
-    differentiated at the current accelerations. y is the state, with the kinematics `kin` and y' in `ydot`. `constants`
-    are those of the bodies.
+    The results are written to tangents.wrenches: forces, and W^T times moments in body axes, for the inverse inertia
+    matrix W W^T. The loads are applied loads, constraint loads with constant multipliers, and gravity; inertial forces
+    are differentiated at constant accelerations. y is the state, with the kinematics `kin` and y' in `ydot`.
+    `constants` are those of the bodies.
     """
     size = constants.shape[0] // CON * WRENCH
     for slot in tangents.occupied:
@@ -129,9 +131,9 @@ def share_out(
 
 @traced
 def matrix_times(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return the product of a matrix (3, 3) of one body, stored by rows with stride 8, and a vector v.
+    """Return the product of a matrix (3, 3) of one body and a vector v.
 
-    The matrix begins at element o of `array`.
+    The matrix is stored by rows, in every eighth element of `array` from element o on.
     """
     return (
         v[0] * at(array, o) + v[1] * at(array, o + 8) + v[2] * at(array, o + 16),
@@ -142,9 +144,9 @@ def matrix_times(array: np.ndarray, o: int, v: Any) -> Any:
 
 @traced
 def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return the product of a transposed matrix (3, 3), stored as in `matrix_times`, and a vector v.
+    """Return the product of the transpose of a matrix (3, 3) of one body and a vector v.
 
-    The matrix begins at element o of `array`.
+    The matrix is stored by rows, in every eighth element of `array` from element o on.
     """
     return (
         v[0] * at(array, o) + v[1] * at(array, o + 24) + v[2] * at(array, o + 48),
@@ -155,10 +157,10 @@ def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
 
 @traced
 def changed(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return the products of the eight derivatives of a matrix (3, 3) and a vector v.
+    """Return the derivatives in eight directions of the product of a matrix (3, 3) and a constant vector v.
 
-    The result consists of three vectors of eight elements. The derivatives are stored by rows of the matrix, beginning
-    at element o of `array`.
+    The result consists of three vectors of eight elements. The derivatives of the matrix are stored by rows, eight for
+    each element, beginning at element o of `array`.
     """
     return (
         load(array, o) * v[0] + load(array, o + 8) * v[1] + load(array, o + 16) * v[2],

@@ -1,8 +1,8 @@
 """Derivatives of force laws and constraint rows in eight directions, in compiled code.
 
-An element is a force law or a relation (constraint function); its entries in the tables begin at index `o`. Its
-derivatives are computed by a function of dual numbers, which are numbers with eight derivatives. The inputs of an
-element are followed by their derivatives.
+An element is a force law or a relation (constraint given by a function); its entries in the tables begin at index `o`.
+Its derivatives are computed by a function of dual numbers, which are numbers with eight derivatives, one for each
+direction. The inputs of an element are followed by their derivatives.
 """
 
 from __future__ import annotations
@@ -62,9 +62,10 @@ OF_RELATIONS, OF_LAWS = 2, 1
 
 @kernel
 def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> None:
-    """Add the derivatives of all applied loads in eight directions; compute those of the rates of internal variables.
+    """Compute the derivatives of all force laws in eight directions at time t (s).
 
-    t is the time, s; `timed` is true if a direction has a component in time.
+    The derivatives of applied loads are added to those of the loads on bodies; those of the rates of internal variables
+    are stored. `timed` is true if a direction has a component in time.
     """
     laws = tangents.laws
     for e in range(laws.entries.shape[0] // ELEMENT):
@@ -97,10 +98,11 @@ def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> N
 
 @kernel
 def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarray, timed: bool) -> None:
-    """Compute the derivatives of the constraint rows of all relations, and add the derivatives of constraint loads.
+    """Compute the derivatives of all relations in eight directions at time t (s).
 
-    A relation is a constraint given by a function. t is the time (s), y the state, and `kin` contains the kinematics of
-    all bodies. There are eight directions; `timed` is true if a direction has a component in time.
+    A relation is a constraint given by a function. The derivatives of its residuals are stored, and those of its
+    constraint loads are added to the derivatives of the loads on bodies. y is the state, and `kin` contains the
+    kinematics of all bodies. `timed` is true if a direction has a component in time.
     """
     relations, lanes = tangents.relations, tangents.lanes
     for r in range(relations.entries.shape[0] // ELEMENT):
@@ -126,9 +128,9 @@ def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarr
 
 @kernel
 def write_inputs(laws: TangentElements, o: int, forces: Forces) -> None:
-    """Copy the inputs of a force law, as last evaluated in `forces`, to its function of dual numbers.
+    """Copy the inputs of a force law in its last evaluation to those of its function of dual numbers.
 
-    The entries of the law in the tables begin at index o.
+    `forces` contains the last evaluation. The entries of the law in the tables begin at index o.
     """
     first, source = laws.entries[o + INPUT], laws.entries[o + SOURCE]
     for c in range(laws.entries[o + INPUTS]):
@@ -202,7 +204,7 @@ def write_motions(time: np.ndarray, elements: TangentElements, o: int, t: float,
 
 @kernel
 def write_multipliers(tangents: Tangents, o: int) -> None:
-    """Write the multipliers of a relation (constraint function) to its inputs, after the derivatives of the inputs.
+    """Copy the multipliers of a relation (constraint function) to its inputs, after the derivatives of the inputs.
 
     The entries of the relation in the tables begin at index o.
     """
@@ -215,7 +217,10 @@ def write_multipliers(tangents: Tangents, o: int) -> None:
 
 @kernel
 def hold_motions(elements: TangentElements, order: int) -> None:
-    """Set the derivatives of all prescribed motions, and of their time derivatives up to `order`, to zero."""
+    """Set the derivatives of all prescribed motions in eight directions to zero.
+
+    This includes the derivatives of their time derivatives up to `order`.
+    """
     for e in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
         first = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + PROFILES]

@@ -1,9 +1,9 @@
-"""Derivatives of friction proportional to constraint loads in eight directions, in compiled code.
+"""Derivatives in eight directions of friction that is proportional to constraint loads, in compiled code.
 
-The magnitudes f of all friction forces solve f = mu N(f, ...), with coefficients of friction mu and normal loads N.
-Their variations follow from (I - mu dN/df) df = dmu N + mu dN, where dN is the variation of N at constant f. The
-matrix, and the response of the constraints to a unit force of each friction, are those of the evaluation
-(`quirk.dynamics.sparse.kernels.friction`).
+The magnitudes f of all friction forces satisfy f = mu N(f, ...), with coefficients of friction mu and normal loads N.
+Their variations df follow from (I - mu dN/df) df = dmu N + mu dN, where dmu is the variation of mu and dN that of N at
+constant f. The matrix, and the response of the constraints to a unit force of each friction, are those of the
+evaluation (`quirk.dynamics.sparse.kernels.friction`).
 
 A slot is the position of a body in the arrays; a wrench is a force and a moment on a body.
 """
@@ -38,7 +38,8 @@ BEARING = 72
 def write_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> None:
     """Write the magnitudes of all friction forces to the inputs of force laws.
 
-    If `unit`, the magnitudes are 1, as required by evaluations of y'; otherwise they are those of the last evaluation.
+    If `unit`, the magnitudes are 1, as required by evaluations of y', which compute loads per unit magnitude; otherwise
+    they are those of the last evaluation.
     """
     for k in range(mechanism.frictions.element.shape[0]):
         size = 1.0 if unit else at(mechanism.frictions.magnitude, k)
@@ -49,7 +50,7 @@ def write_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> No
 def differentiate_joint_loads(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> None:
     """Compute the derivatives of axes and loads of all joints with friction, at constant multipliers and magnitudes.
 
-    y is the state.
+    Derivatives are in eight directions at the state y; the results are written to tangents.friction.changes.
     """
     rubbing, bearings, moving, kin = mechanism.frictions, tangents.friction, tangents.moving, mechanism.work.kin
     for k in range(rubbing.element.shape[0]):
@@ -83,7 +84,7 @@ def differentiate_joint_loads(mechanism: Mechanism, tangents: Tangents, y: np.nd
 
 @traced
 def moved_with(moving: np.ndarray, slot: Any, a: Any) -> Any:
-    """Return the eight derivatives of a vector fixed in a body; `a` is its value in the inertial frame.
+    """Return the derivatives in eight directions of a vector fixed in a body; `a` is its value in the inertial frame.
 
     `slot` is the position of the body in `moving`, the derivatives of the motion of all bodies.
     """
@@ -100,7 +101,7 @@ def moved_with(moving: np.ndarray, slot: Any, a: Any) -> Any:
 def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
     """Compute the derivatives of the force and moment of a joint on one body at constant multipliers, times `sign`.
 
-    The joint is that of friction element k; `side` selects body i or j.
+    The joint is that of friction element k; `side` is 0 for body i and 1 for body j.
     """
     bearings, relations = tangents.friction, tangents.relations
     for c in range(0, BEARING - OF_FORCE, 8):
@@ -117,7 +118,7 @@ def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
 
 @kernel
 def add_friction_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray, d: int) -> None:
-    """Add the effect of variations of the friction magnitudes to the derivatives in direction d.
+    """Compute the derivatives of the friction magnitudes in direction d, and add their effect on multipliers and loads.
 
     The derivatives of the multipliers are in work.x, and those of the loads in work.wrench. y is the state.
     """
@@ -141,9 +142,10 @@ def add_friction_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray
 
 @kernel
 def normal_change(mechanism: Mechanism, tangents: Tangents, k: int, y: np.ndarray, d: int) -> float:
-    """Return the derivative of the normal load N of friction k in direction d, at constant magnitudes.
+    """Return the derivative of the normal load N of friction element k in direction d, at constant magnitudes.
 
-    The derivatives of the multipliers are in work.x, and the constraint load in the array `present`. y is the state.
+    The derivatives of the multipliers are in work.x, and the constraint load in `mechanism.frictions.present`. y is the
+    state.
     """
     rubbing, changes = mechanism.frictions, tangents.friction.changes
     if rubbing.place[k] < 0:

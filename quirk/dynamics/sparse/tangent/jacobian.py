@@ -16,7 +16,7 @@ from .tangent import Differential
 
 
 class Jacobian:
-    """Jacobian of y' = f(t, y) of one model.
+    """Jacobian of y' = f(t, y) of one model, with n bodies and k auxiliary states.
 
     The solver must not be used by another object at the same time.
     """
@@ -25,9 +25,9 @@ class Jacobian:
         self._solver, self._differential = solver, Differential(solver)
 
     def at(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return df/dy (13 n + k, 13 n + k) at a state y (13 n + k,) of n bodies with k auxiliary states.
+        """Return df/dy (13 n + k, 13 n + k) at a state y (13 n + k,) and time t (s).
 
-        The rows for the rates of work are zero; t is the time, s.
+        Its rows for the rates of work are zero.
         """
         model, n = self._solver.model, len(self._solver.model.mass)
         count, bodies = len(y), np.arange(n)
@@ -53,7 +53,10 @@ class Jacobian:
 
 
 def _conjugate_times(state: State, quaternions: np.ndarray) -> np.ndarray:
-    """Return the vector parts (n, 3) of the products of inverse orientations of n bodies and `quaternions` (n, 4)."""
+    """Return the vector parts (n, 3) of the products q* p of the orientations q of n bodies and `quaternions` p (n, 4).
+
+    q* is the conjugate of q.
+    """
     q = state.orientation
     return (
         rotation.multiply(rotation.conjugate(q), np.broadcast_to(quaternions, q.shape))[:, 1:]

@@ -1,8 +1,8 @@
 """Derivatives of accelerations and loads along a motion, from variations of its states and of parameters.
 
 A flat state (13 n + k,) consists of 13 components for each of n bodies and of k auxiliary states; there are nt times, K
-joints and D directions. A pass (`LoadPass`) is the computation for up to eight directions at some of the times. A
-relation is a constraint given by a function.
+joints and D directions, in which states and parameters vary. The computation is divided into passes (`LoadPass`), each
+for up to eight directions and some of the times. A relation is a constraint given by a function.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ AT_ONCE = 200
 
 @dataclass(frozen=True)
 class Course:
-    """A motion at nt times and its variations in D directions.
+    """A motion at nt times, and its variations in D directions.
 
     Attributes
     ----------
@@ -68,14 +68,14 @@ class ChangedLoads:
 def changed_loads(
     differential: Differential, course: Course, directions: Directions, motions: Sequence[ChangedMotion]
 ) -> ChangedLoads:
-    """Return the derivatives of accelerations and loads along a motion.
+    """Return the derivatives of accelerations and loads along a motion, with respect to its D directions.
 
     The solver of `differential` must not be used by another object at the same time.
 
     Parameters
     ----------
     course : the motion, and its variations in D directions
-    directions : D directions of parameters only
+    directions : variations of the parameters in the same D directions, without a state part
     motions : variations of prescribed motions
 
     Raises
@@ -127,7 +127,10 @@ def changed_loads(
 
 
 def _compute(differential: Differential, loads: LoadPass) -> None:
-    """Compute the derivatives of loads at all states of one pass (up to eight directions), by compiled code."""
+    """Compute the loads and their derivatives at all states of one pass (up to eight directions), by compiled code.
+
+    If constraints are redundant, the multipliers of minimum norm are used; the pass then has a single state.
+    """
     solver, t = differential.solver, float(loads.times[-1])
     with solver.applied.calling():
         loads_along(solver.mechanism, differential.tangents, loads)
@@ -139,9 +142,9 @@ def _compute(differential: Differential, loads: LoadPass) -> None:
 
 
 def _read(solver: Solver, loads: LoadPass) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the accelerations and the loads of joints and force elements of one pass, with their derivatives.
+    """Return the derivatives of accelerations, and loads with their derivatives, computed in one pass.
 
-    Shapes are as in `ChangedLoads`, for at most eight directions.
+    The loads are those of joints and of force elements. Shapes are as in `ChangedLoads`, for at most eight directions.
     """
     nt, count, model = len(loads.times), loads.directions, solver.model
     wrenches = solver.slots.from_lanes(loads.wrenches.reshape(nt, count, -1), WRENCH_SIZE)
@@ -163,9 +166,10 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _sides(differential: Differential) -> np.ndarray:
-    """Return a flat array of the frames on body j of all relations (constraint functions) of all constraints.
+    """Return a flat array of the frames on body j of all constraints, at which their loads are computed.
 
-    There are three entries for each frame: the indices of the constraint, of the relation, and of the frame.
+    There are three entries for each frame: the index of the constraint, that of the relation (constraint function) in
+    all relations, and that of the frame in the relation.
     """
     model = differential.solver.model
     j = {constraint.name: pair[1] for constraint, pair in model.joint_bodies}
@@ -181,7 +185,10 @@ def _sides(differential: Differential) -> np.ndarray:
 
 
 def _in_lanes(solver: Solver, changes: np.ndarray) -> np.ndarray:
-    """Convert state variations (nt, D, 13 n + k) to the layout of compiled code (nt, D, size); empty slots are zero."""
+    """Convert state variations (nt, D, 13 n + k) to the layout of compiled code (nt, D, size).
+
+    Unused elements are zero.
+    """
     slots, lead = solver.slots, changes.shape[:2]
     first = STATE_SIZE * slots.bodies
     rows = np.zeros((*lead, slots.lanes, STATE_SIZE))

@@ -50,14 +50,15 @@ class LoadPass(NamedTuple):
     motions, moved, taylor : variations of prescribed motions, as in `ExplicitVariation`
     stop : (1,) nonzero if a user function requests to stop
     times, states, changes : (nt,) times, s, (nt size,) states, and (nt D size,) variations of the states
-    places, references : (p,) and (nt p,) indices and values of the inputs of force laws that are reference angles
+    places, references : (p,) indices of the inputs of force laws that are reference angles, and (nt p,) their values
     sides : indices of the constraint, of the relation and of the frame, for each frame at which the load of a
         constraint is computed
     slope : (size,) scratch array
     wrenches : result, derivatives of the loads on bodies, (nt D,) times the layout of `Workspace.wrench`
-    joints : (nt, C, 6, 9) result, constraint loads about the center of mass of body j, inertial frame
+    joints : (nt, C, 6, 9) result, constraint loads about the center of mass of body j, inertial frame, each with up to
+        eight derivatives
     forces : (nt, E, 7, 9) result, loads of force elements about the center of mass of the body of the last frame,
-        inertial frame, and energies
+        inertial frame, and energies, each with up to eight derivatives
     """
 
     directions: int
@@ -117,7 +118,10 @@ def move_to(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int)
 
 @kernel
 def read_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Compute the loads of all constraints and their derivatives at the state with index `row`."""
+    """Compute the loads of all constraints and their derivatives at the state with index `row`, in loads.joints.
+
+    The multipliers and their derivatives are those in `tangents`.
+    """
     relations, lanes = tangents.relations, mechanism.work.x.shape[0]
     count = loads.joints.shape[0] // max(1, loads.times.shape[0])
     for o in range(row * count, (row + 1) * count):
@@ -144,7 +148,7 @@ def read_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: 
 def read_forces(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
     """Store the loads and energies of all force elements at the state with index `row`, with their derivatives.
 
-    The loads are those on the bodies of the last frames.
+    The loads are those on the body of the last frame of each element.
     """
     laws, forces, numbers = tangents.laws, mechanism.forces, WITH_ENERGY * WITH_CHANGES
     count = forces.entries.shape[0] // ELEMENT_SIZE
@@ -169,7 +173,10 @@ def add(array: np.ndarray, o: int, x: float) -> None:
 
 @entry(needed_by="derivatives of loads of redundant constraints need", effort=3)
 def shared_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> None:
-    """Compute the loads of all constraints, and their derivatives, from the stored multipliers, at a single state."""
+    """Compute the loads of all constraints and their derivatives at one state, from the multipliers in `tangents`.
+
+    The multipliers and their derivatives may be any distribution over redundant rows.
+    """
     relations = tangents.relations
     for o in range(0, relations.entries.shape[0], ELEMENT):
         write_multipliers(tangents, o)

@@ -1,9 +1,9 @@
 """Derivatives of the constrained motion in eight directions, with the factorization used for the accelerations.
 
-The derivatives of accelerations and multipliers along any direction, of the state or of a parameter, solve a linear
-system with the same matrix as for the accelerations; the dense reference is in `tests/dense_tangents.py`. Force
-laws, constraints and bodies are evaluated for eight directions simultaneously; each direction then requires one solve.
-A wrench is the total force and moment on a body.
+The derivatives of accelerations and multipliers in a direction, a change of the state or of a parameter, solve a linear
+system with the same matrix as for the accelerations; the dense reference is in `tests/dense_tangents.py`. Force laws,
+constraints and bodies are evaluated for eight directions simultaneously; each direction then requires one solve. A
+wrench is the total force and moment on a body.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def compute_tangents(
 ) -> None:
     """Compute the derivatives of loads and multipliers in eight directions at the last evaluated state y, time t (s).
 
-    `ydot` is the result of the evaluation; its multipliers are in work.x. `timed` is true if any direction has a
-    component in time, which requires one more derivative of prescribed motions.
+    `ydot` is y' at this state; its multipliers are in work.x. `timed` is true if any direction has a component in time,
+    which requires one more derivative of prescribed motions.
     """
     keep_motion(mechanism, tangents, ydot)
     solve_tangents(mechanism, tangents, t, y, ydot, timed, 8, 0.0, 0.0)
@@ -63,7 +63,8 @@ def solve_tangents(
 ) -> None:
     """Compute the derivatives of loads and multipliers in the first `count` of eight directions.
 
-    `alpha` and `beta` are Baumgarte's rates, 1/s; for the other arguments see `compute_tangents`.
+    y is the last evaluated state at time t (s), with y' in `ydot`; `keep_motion` must have been called. `timed` is true
+    if any direction has a component in time. `alpha` and `beta` are Baumgarte's rates, 1/s.
     """
     constants, work = mechanism.constants, mechanism.work
     move(tangents.occupied, tangents.seeds, tangents.moving, y, work.kin, ydot)
@@ -101,7 +102,7 @@ def solve_tangents(
 def time_derivative(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, drift: np.ndarray
 ) -> None:
-    """Write the partial derivative of the accelerations with respect to time to the velocities of `drift`.
+    """Compute the partial derivative of the accelerations with respect to time, in the velocities of `drift`.
 
     The last evaluation must have been at the state y and time t (s), with y' in `ydot`. `drift` has the layout of a
     state.

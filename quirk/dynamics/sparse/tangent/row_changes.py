@@ -1,7 +1,7 @@
 """Derivatives of the constraint rows of a model in eight directions, in the layout that compiled code uses for rows.
 
 A relation is a constraint given by a function; a dual number has a value and derivatives along eight directions. G is
-the array of all rows.
+the array of all rows, as forces and moments of unit multipliers on the bodies.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ XYZ = np.arange(3)
 class ChangedRows:
     """Derivatives of constraint rows in eight directions, in the layout of compiled code.
 
-    The directions are those of the last call of `compute_tangents`. Rows are the loads exerted by unit multipliers.
+    The directions are those of the last call of `compute_tangents`. A row consists of the forces and moments that a
+    unit multiplier exerts on the bodies.
 
     Parameters
     ----------
@@ -73,19 +74,18 @@ class ChangedRows:
         self._scale = np.concatenate([solver.model.inverse_root, np.zeros((1, 3, 3))])
 
     def _start(self, r: int, placed: PlacedRelation, frame: int) -> int:
-        """Return the index of the first derivative of the load of relation r on the body of a frame.
+        """Return the index of the first derivative of the load of relation r on the body of one of its frames.
 
-        `placed` is the relation, and `frame` the index of the frame. The index refers to the concatenated outputs of
-        all functions of dual numbers.
+        `placed` is the relation, and `frame` the index of the frame. The index refers to `outputs` of the elements.
         """
         entries = self._elements.entries[ELEMENT * r : ELEMENT * (r + 1)]
         loads = LEVELS * len(placed.relation.labels) + LANES * frame
         return int(entries[OUTPUT] + entries[OUTPUTS] + WIDTH * loads)
 
     def at(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Return the derivatives (8, G) of the array of rows in eight directions.
+        """Return the derivatives (8, size of G) in eight directions of the array G of all rows.
 
-        `y` is the state of the last computation of derivatives of the motion, and t the time, s.
+        `y` is the state at which the derivatives of the motion were last computed, and t the time, s.
         """
         solver, numbers = self._solver, WIDTH * np.arange(6)
         result = np.zeros((WIDTH, len(solver.work.G)))

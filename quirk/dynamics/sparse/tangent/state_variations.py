@@ -1,8 +1,8 @@
 """Variations of a state in compiled code: their time derivatives and their projection onto the constraints.
 
 A variation has the layout of a state (`quirk.dynamics.model.layout`), with the variation dq of the quaternion in place
-of q, so that variations are integrated by the same sums of slopes as states. The derivatives of accelerations along up
-to eight variations, the directions d, are computed simultaneously.
+of q, so that variations are integrated by the same sums of slopes as states. Up to eight variations are processed
+simultaneously, as the directions of a derivative with the indices d.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .tables import LEVELS, SEED, Tangents
 
 @kernel
 def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.ndarray, d: int) -> None:
-    """Store the variation `change` of the state y as direction d of the derivatives, in tangents.seeds.
+    """Set direction d of the derivatives, in tangents.seeds, to the variation `change` of the state y.
 
     `constants` are those of the bodies.
     """
@@ -52,9 +52,9 @@ def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.nd
 def change_of_rates(
     mechanism: Mechanism, tangents: Tangents, y: np.ndarray, change: np.ndarray, d: int, slope: np.ndarray
 ) -> None:
-    """Write the time derivative of the variation `change` of the state y to `slope`.
+    """Compute the time derivative of the variation `change` of the state y, in `slope`.
 
-    The derivatives of the accelerations in direction d must have been computed.
+    The derivatives of the accelerations in this direction, with the index d, must have been computed before.
     """
     constants, size = mechanism.constants, mechanism.work.wrench.shape[0]
     wrench = tangents.wrenches[d * size : (d + 1) * size]
@@ -77,10 +77,9 @@ def change_of_rates(
 
 @kernel
 def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None:
-    """Project the quaternion variations in `change` onto the tangent space of unit quaternions of the state y.
+    """Make the quaternion variations in `change` perpendicular to the quaternions of the state y.
 
-    The projected variations are perpendicular to the quaternions, so that varied quaternions keep unit norm to first
-    order. `constants` are those of the bodies.
+    Varied quaternions then have unit norm to first order. `constants` are those of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         q = block * STATE + 8 * ORIENTATION
@@ -150,10 +149,10 @@ def copy_variations(source: np.ndarray, target: np.ndarray, count: int, stride: 
 
 @kernel
 def extent(blocks: int, change: np.ndarray, length: float, h: float) -> float:
-    """Return the largest norm of a variation `change` over the pose and velocity vectors of all bodies, rad.
+    """Return the largest magnitude of a displacement, rotation or velocity of a body in a variation, in rad.
 
-    Translations are divided by `length` (m) and velocities multiplied by the time h (s). `blocks` is the number of
-    blocks of eight bodies.
+    `change` is the variation. Translations are divided by `length` (m) and velocities multiplied by the time h (s).
+    `blocks` is the number of blocks of eight bodies.
     """
     found = 0.0
     for slot in range(8 * blocks):

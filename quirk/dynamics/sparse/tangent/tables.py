@@ -1,4 +1,4 @@
-"""Arrays for derivatives in eight directions, which are computed simultaneously in the lanes of vector registers.
+"""Arrays for derivatives in eight directions, which are computed simultaneously in vector registers.
 
 A slot is the position of a body in the arrays, a node a group of up to six constraint rows, an element a force law or a
 relation (constraint function). Functions of dual numbers compute values and eight derivatives. A wrench is a force and

@@ -1,4 +1,4 @@
-"""Derivatives of the accelerations of one model along directions, as the Python interface of the compiled code."""
+"""Python interface to the directional derivatives of the accelerations of one model."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ ORIGIN = 3
 
 
 class Differential:
-    """Derivatives of the accelerations of one model along directions of states and parameters.
+    """Directional derivatives of the accelerations of one model, with respect to states and parameters.
 
     The object can be used by one computation at a time.
     """
@@ -94,7 +94,7 @@ class Differential:
         )
 
     def at(self, y: np.ndarray, t: float, directions: Directions) -> Tangent:
-        """Return the derivatives in `directions` at time t (s) and state y.
+        """Return the derivatives of accelerations and multipliers in `directions` at time t (s) and state y.
 
         The independent rows must have been selected at this state.
         """
@@ -182,9 +182,9 @@ class Differential:
     def _seed(self, elements: TangentElements, changes: Any, eight: Any) -> None:
         """Write eight directions of parameters to the inputs of all elements, and set all other directions to zero.
 
-        The contribution of time to the directions of prescribed motions is added by compiled code. `changes` are the
-        variations of the inputs, by index of the element and of the input; `eight` is a function that returns the part
-        of a variation in the eight directions.
+        `changes` are the variations of the inputs, by index of the element and of the input; `eight` is a function that
+        returns the part of a variation in the eight directions. For prescribed motions, compiled code adds the
+        contribution of time.
         """
         entries = elements.entries.reshape(-1, ELEMENT)
         terms = len(elements.taylor) - 1
@@ -344,7 +344,7 @@ class Differential:
 
 
 def refuse_friction(solver: Solver, computation: str) -> None:
-    """Raise an InputError if the system has friction proportional to loads, whose derivatives are not available.
+    """Raise an InputError if the system has friction proportional to constraint loads, which is not differentiated.
 
     `computation` names the computation in the error message.
     """
@@ -354,7 +354,12 @@ def refuse_friction(solver: Solver, computation: str) -> None:
 
 
 class _Table:
-    """Counter of the array elements reserved for the inputs and outputs of functions."""
+    """Allocator of array elements for the inputs and outputs of functions.
+
+    Attributes
+    ----------
+    inputs, outputs : numbers of elements reserved so far
+    """
 
     def __init__(self) -> None:
         self.inputs = self.outputs = 0
@@ -368,6 +373,6 @@ class _Table:
 
 
 def _parts(elements: TangentElements, e: int, inputs: int, outputs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return views of the first `inputs` inputs and `outputs` outputs of element e."""
+    """Return views of the first `inputs` inputs and the first `outputs` outputs of the element with index e."""
     first, out = elements.entries[ELEMENT * e + INPUT], elements.entries[ELEMENT * e + OUTPUT]
     return elements.inputs[first : first + inputs], elements.outputs[out : out + outputs]

@@ -1,11 +1,14 @@
 """Variations of a state over one collocation step, in compiled code.
 
-The step is solved again together with its variations, which are derivatives of the state along directions.
+Variations are derivatives of the state along directions of the initial state and of parameters. The step is solved
+again together with its variations.
 
-The variations dZ of the increments Z = h A f(y + Z) satisfy dZ = h A (J (dy + dZ) + f_p), with the derivatives J and
-f_p at each point. Both are computed by the same iterations with the same factorized matrices: Newton's method also
-converges to the derivatives of its solution, because each iteration uses the tangent at the current points. The axes
-rotate as in the steps of the run; their angular velocities are not varied.
+The increments Z are the differences of the states at the collocation points from the state y at the start of the step,
+and satisfy Z = h A f(y + Z), with the step size h and the coefficients A. Their variations dZ satisfy dZ = h A (J (dy +
+dZ) + f_p), with the derivatives J of f with respect to the state and f_p in the direction of the parameter at each
+point. Both are computed by the same iterations with the same factorized matrices: Newton's method also converges to the
+derivatives of its solution, because each iteration uses the tangent at the current points. The axes rotate as in the
+steps of the run; their angular velocities are not varied.
 """
 
 from __future__ import annotations
@@ -173,7 +176,7 @@ def correct_changes(
 ) -> int:
     """Correct the variations of the increments in iteration n; return the number of converged variations.
 
-    The number is negative if a variation is not finite. No variation counts as converged until the state has converged
+    The number is negative if a variation is not finite. Variations only count as converged once the state has converged
     (`state_converged`). h is the step size, s.
     """
     s, size, found = stepper.points, variation.y.shape[0], 0

@@ -1,8 +1,9 @@
 """Error control of state variations, in compiled code: error per step relative to the largest variation so far.
 
-The error of the motion determines the step sizes of a run. Variations may grow or oscillate much faster than the
-motion, or while the system is at rest. Their error in a step is estimated from their rates at the stages, like the
-error of the state. A step that is too long for the variations is divided into substeps.
+Variations are derivatives of the state along directions of the initial state and of parameters. The error of the motion
+determines the step sizes of a run, but variations may change much faster than the motion, or while the system is at
+rest. Their error in a step is estimated from their rates at the stages, like the error of the state. A step that is too
+long for the variations is divided into substeps.
 
 The pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
 """
@@ -72,7 +73,7 @@ class Subdivision(Fields):
 class Resolution(NamedTuple):
     """Error control of state variations in eight directions, for each of KINDS kinds of components.
 
-    Names in capitals are constants of this module.
+    The kinds are poses, velocities and internal variables. Names in capitals are constants of this module.
 
     Attributes
     ----------
@@ -98,10 +99,10 @@ class Resolution(NamedTuple):
 
 
 def resolution_of(rtol: float, sizes: np.ndarray) -> Resolution:
-    """Return the error control of the state variations of a run with relative tolerance `rtol`; 0 for no control.
+    """Return the error control of the state variations of a run with relative tolerance `rtol`.
 
-    `sizes` (D,) are the magnitudes of D parameters, 0 if unknown. The error of a variation is ignored if even doubling
-    the parameter would have no visible effect.
+    There is no error control for `rtol` = 0. `sizes` (D,) are the magnitudes of the D parameters, 0 if unknown. The
+    error of a variation is ignored if it is negligible even for a change of the parameter by its own magnitude.
     """
     tolerance = max(OVER_RTOL * rtol, LEAST_TOLERANCE) if rtol > 0 else 0.0
     least = np.zeros(WIDTH)
@@ -156,7 +157,7 @@ def weigh_estimates(resolution: Resolution, o: int) -> None:
 
 @kernel
 def begin_attempts(resolution: Resolution) -> None:
-    """Reset the data of previous attempts (substeps of other lengths) before a new step."""
+    """Reset the data about previous attempts, with other lengths of substeps, before a new step."""
     for k in range(resolution.previous_error.shape[0]):
         put(resolution.previous_error, k, np.inf)
         put(resolution.stalled, k, 0.0)
@@ -205,14 +206,14 @@ def substep_end(resolution: Resolution, begin: float, end: float, repeated: bool
 
 @kernel
 def begin_pivots(resolution: Resolution) -> None:
-    """Reset the smallest and largest pivots at the stages, before a new substep."""
+    """Reset the range of the smallest pivot over the stages, before a new substep."""
     resolution.subdivision.smallest_pivot = np.inf
     resolution.subdivision.largest_pivot = 0.0
 
 
 @kernel
 def note_pivot(mechanism: Mechanism, resolution: Resolution) -> None:
-    """Record the smallest pivot of the constraint rows at a stage, where the last evaluation must have been."""
+    """Update the range of the smallest pivot over the stages of a substep with the pivots of the last evaluation."""
     pivot = pivots(mechanism)[2]
     resolution.subdivision.smallest_pivot = min(pivot, resolution.subdivision.smallest_pivot)
     resolution.subdivision.largest_pivot = max(pivot, resolution.subdivision.largest_pivot)
@@ -220,7 +221,7 @@ def note_pivot(mechanism: Mechanism, resolution: Resolution) -> None:
 
 @kernel
 def holds_singular(resolution: Resolution) -> bool:
-    """Return whether a substep contains a singular configuration, so that the step must not be subdivided.
+    """Return whether a substep seems to contain a singular configuration, so that the step must not be subdivided.
 
     Derivatives are not defined at the singular configuration. The stages of the original step do not coincide with it,
     but the end of a substep might.

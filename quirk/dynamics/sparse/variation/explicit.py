@@ -49,11 +49,11 @@ from .variations_at_state import differentiate_slope, note_extents
 class ExplicitVariation(NamedTuple):
     """State variations in D <= 8 directions along a run of a Runge-Kutta method.
 
-    A state has `size` elements.
+    A state has `size` elements. The method has B stages, including the additional stages of dense output.
 
     Attributes
     ----------
-    weights : coefficients of the Runge-Kutta method, with B buffers for slopes
+    weights : coefficients of the Runge-Kutta method
     directions : number of directions D
     alpha, beta : Baumgarte's rates, 1/s
     projects : whether the run is projected onto the constraints
@@ -121,7 +121,8 @@ def vary(
 ) -> None:
     """Compute the slopes y' of a state y and of its variations `changes`, as stage number `stage` of a step.
 
-    t is the time of the stage, s. If `lands` is true, the variations are first projected onto the constraints.
+    t is the time of the stage, s. If `lands` is true, the stage is the end of a step whose state was projected onto the
+    constraints; the variations are then projected first.
     """
     size, buffers = y.shape[0], variation.weights.buffers
     ydot = variation.slopes[stage * size : (stage + 1) * size]
@@ -156,7 +157,7 @@ def between_changes(
 ) -> None:
     """Compute the variations at time t (s) within a step by dense output, in variation.changes_at.
 
-    The additional stages of the dense output are computed if this is the `first` output time of a step. `step` holds
+    The additional stages of the dense output are computed if t is the `first` output time of the step. `step` contains
     the times of the step and the state at its start, as in `RunState.trail`; `weights` are the coefficients of the
     Runge-Kutta method.
     """
@@ -189,8 +190,8 @@ def propagate_substep(
 ) -> None:
     """Propagate the variations over the substep `part`, which ends at the state y_new.
 
-    y_new is an input if the substep `ends` the step, and a result otherwise. `part` has the layout of `RunState.trail`:
-    the times of the substep and the state at its start.
+    y_new must be given if `ends`, that is, if the substep ends with the step of the run; otherwise it is computed.
+    `part` has the layout of `RunState.trail`: the times of the substep and the state at its start.
     """
     weights, h = variation.weights, at(part, STEP_END) - at(part, STEP_START)
     start, low, high, y = at(part, STEP_START), at(part, STEP_LOW), at(part, STEP_HIGH), part[STEP_HEAD : part.shape[0]]
@@ -215,7 +216,7 @@ def propagate_substep(
 
 @kernel
 def substep_error(mechanism: Mechanism, variation: ExplicitVariation, h: float, previous_h: float) -> float:
-    """Return the ratio of error to tolerance of the variations in a substep of length h, s.
+    """Return the ratio of the error of the variations in a substep of length h (s) to the tolerance.
 
     `previous_h` is the length of the previous attempt, s.
     """
@@ -264,10 +265,10 @@ def propagate_step(
     end: float,
     y_end: np.ndarray,
 ) -> None:
-    """Propagate the variations over a step, subdivided as needed, from the start of `part` to the state y_end.
+    """Propagate the variations over a step, subdivided as needed, up to the state y_end at its end time `end` (s).
 
-    Initially `part` contains the step; it is advanced to the start of each substep. `step` is the index of the step,
-    and `end` its end time, s.
+    Initially `part` contains the step, in the layout of `RunState.trail`; it is advanced to the start of each substep.
+    `step` is the index of the step.
     """
     whole, exponent, resolution = end - at(part, STEP_START), variation.weights.exponent, variation.resolution
     begin_attempts(resolution)

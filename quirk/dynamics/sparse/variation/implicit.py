@@ -19,7 +19,7 @@ from .radau import vary_along_radau
 
 
 class ImplicitCourse:
-    """State variations along the steps of a run of any implicit method, by collocation.
+    """Propagation of state variations along the steps of a run of any implicit method, by collocation.
 
     Attributes
     ----------

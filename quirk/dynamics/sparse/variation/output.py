@@ -33,11 +33,11 @@ def write_start(variation: Any, start: float) -> None:
 
 
 def writer_of(between: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function write(mechanism, tangents, by, variation, step) that stores the variations at output times.
+    """Return a compiled function write(mechanism, tangents, by, variation, step) for the variations at output times.
 
-    ``between(mechanism, tangents, by, variation, step, t, first)`` computes the variations at time t within the step,
-    in variation.changes_at; `first` is true at the first output time of the step. `by` is the data of the integration
-    method.
+    It stores the variations at all output times within a step. ``between(mechanism, tangents, by, variation, step, t,
+    first)`` computes the variations at time t in variation.changes_at; `first` is true at the first output time of the
+    step. `by` is the data of the integration method.
     """
 
     @kernel

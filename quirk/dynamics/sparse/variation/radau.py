@@ -76,9 +76,9 @@ write_changes = writer_of(between_points)
 def project_end(
     mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, end: float
 ) -> None:
-    """Project the variations at the end of a substep onto the linearized constraints.
+    """Project the variations at the end of a substep, at time `end` (s), onto the linearized constraints.
 
-    The state at this time, `end` (s), is known.
+    The state at this time must have been computed before.
     """
     s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
     turned = s * TURNED * blocks
@@ -103,9 +103,9 @@ def project_end(
 def begin_changes(
     mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, lands: bool
 ) -> None:
-    """Transform the variations at the start of a substep, and their rates, to the rotating axes.
+    """Transform the variations at the start of a substep, and their time derivatives, to the rotating axes.
 
-    If `lands` is true, the variations are first projected onto the constraints.
+    If `lands` is true, the state was projected onto the constraints, and the variations are projected first.
     """
     size, blocks = variation.y.shape[0], mechanism.constants.shape[0] // CON
     t = in_piece(variation, variation.clock.t)
@@ -123,7 +123,7 @@ def begin_changes(
 def substep_error(
     mechanism: Mechanism, stepper: Radau, settings: Settings, variation: ImplicitVariation, h: float, previous_h: float
 ) -> float:
-    """Return the ratio of error to tolerance of the variations in a substep of length h, s.
+    """Return the ratio of the error of the variations in a substep of length h (s) to the tolerance.
 
     The error is estimated as for the state, see `quirk.dynamics.sparse.stepping.radau`; `previous_h` is the length of
     the previous attempt, s.
@@ -163,10 +163,10 @@ def propagate_substep(
     ends: bool,
     previous_h: float,
 ) -> float:
-    """Propagate the variations over a substep; return the ratio of error to tolerance, infinite without convergence.
+    """Propagate the variations over a substep; return the ratio of their error to the tolerance.
 
-    `begins` is true if the substep begins the run, `ends` if it ends the step; `previous_h` is the length of the
-    previous attempt, s.
+    The result is infinite if the iterations do not converge. `begins` is true if the substep begins the run, `ends` if
+    it ends the step of the run; `previous_h` is the length of the previous attempt, s.
     """
     s, h = stepper.points, at(variation.part, STEP_END) - at(variation.part, STEP_START)
     compute_derivatives(mechanism, stepper, settings, variation, h)

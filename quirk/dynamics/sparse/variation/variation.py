@@ -1,7 +1,7 @@
 """State variations of a run in directions of its initial state and of parameters: Python interface.
 
-A relation is a constraint given by a function; the pivot of a row is its squared distance from the span of the rows
-before it, in the order of elimination.
+Variations are derivatives of the state along these directions. A relation is a constraint given by a function; the
+pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class ChangedMotion:
 
 
 class ExplicitCourse:
-    """State variations along the steps of a run of a Runge-Kutta method.
+    """Propagation of state variations along the steps of a run of a Runge-Kutta method.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ class Varied:
     def _arrays(
         self, steps: Steps, outputs: tuple[np.ndarray, np.ndarray], count: int, table: MotionTable, moved: np.ndarray
     ) -> dict[str, Any]:
-        """Return the fields that the records of all methods have in common, for variations in `count` directions.
+        """Return the fields that `ExplicitVariation` and `ImplicitVariation` have in common, for `count` directions.
 
         `outputs` are the output times and states, and `table` and `moved` the variations of prescribed motions.
         """

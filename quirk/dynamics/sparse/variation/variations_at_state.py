@@ -1,7 +1,7 @@
 """Variations at one state of a run: derivatives of the accelerations, projection, and norms.
 
-Variations are derivatives of the state along directions of the initial state and of parameters. The kernels take an
-`ExplicitVariation` or an `ImplicitVariation`.
+Variations are derivatives of the state along directions of the initial state and of parameters. The argument
+`variation` of the kernels is an `ExplicitVariation` or an `ImplicitVariation`.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def differentiate_slope(
     changes: np.ndarray,
     lands: bool,
 ) -> None:
-    """Compute y' at time t (s) and state y, in `ydot`, and the derivatives of the accelerations along `changes`.
+    """Compute y' at time t (s) and state y, in `ydot`, and the derivatives of the accelerations along its variations.
 
-    `changes` are variations of y; `variation` is an `ExplicitVariation` or `ImplicitVariation`. If `lands` is true, the
-    variations are first projected onto the constraints.
+    `changes` are the variations of y; `variation` is an `ExplicitVariation` or `ImplicitVariation`. If `lands` is true,
+    y was projected onto the constraints, and the variations are projected first.
     """
     size, alpha, beta = y.shape[0], variation.alpha, variation.beta
     evaluate(mechanism, t, y, alpha, beta, ydot)
@@ -79,7 +79,7 @@ def differentiate_slope(
 def project_at(
     mechanism: Mechanism, tangents: Tangents, variation: Any, t: float, y: np.ndarray, changes: np.ndarray
 ) -> None:
-    """Project the variations `changes` of a state y at time t (s) in a step onto the linearized constraints.
+    """Project the variations `changes` of the state y at time t (s) onto the linearized constraints.
 
     `variation` is an `ExplicitVariation` or an `ImplicitVariation`.
     """

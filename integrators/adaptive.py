@@ -22,9 +22,9 @@ from .tableau import Tableau
 class Tolerance:
     """Tolerances for the local error of a step.
 
-    Components of y are combined in groups, such as the components of a vector: the error norm of a group must not
-    exceed ``atol + rtol |y|``, with ``|.|`` the Euclidean norm over the group. Step sizes are thus independent of the
-    axes.
+    Components of y that belong together, such as those of a vector, form a group. The norm of the error of each group
+    must not exceed ``atol + rtol |y|``, with ``|.|`` the Euclidean norm over the group. Step sizes are thus independent
+    of the axes.
 
     Attributes
     ----------
@@ -50,7 +50,10 @@ class Tolerance:
         return self._lengths(error) / (self.atol + self.rtol * size)
 
     def norm(self, error: np.ndarray, y: np.ndarray, y_new: np.ndarray) -> float:
-        """Return the largest ratio of error to tolerance over all groups; the arguments (N,) are as for `ratios`."""
+        """Return the largest ratio of error to tolerance over all groups of components.
+
+        `error`, `y` and `y_new` (N,) are the estimated error of a step and the states at its start and end.
+        """
         return float(self.ratios(error, y, y_new).max())
 
     def _lengths(self, y: np.ndarray) -> np.ndarray:
@@ -182,8 +185,8 @@ def collapsed(
 ) -> IntegrationError:
     """Return the IntegrationError for a step size that has become too small at time t and state y.
 
-    The slopes `stages` (s, N) of the last attempt determine the component of y that the error reports. For an
-    `explicit` method the message mentions stiffness. With `breaks`, the error may instead report that floating-point
+    `stages` (s, N) are the slopes y' of the last attempt; they determine the component of y that the error reports. For
+    an `explicit` method the message mentions stiffness. With `breaks`, the error may instead report that floating-point
     numbers near time t are too coarse for such steps.
     """
     bad = np.flatnonzero(~np.isfinite(stages).all(axis=0))

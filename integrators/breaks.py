@@ -1,4 +1,4 @@
-"""Breaks: times at which steps end because the integrand may be discontinuous.
+"""Breaks: times at which steps end because the right-hand side f(t, y) may be discontinuous.
 
 A piece is the interval between two consecutive breaks.
 """
@@ -27,13 +27,13 @@ RECURRING = 100
 
 
 class Piece(NamedTuple):
-    """Time interval between two breaks, over which f is assumed to be smooth.
+    """Time interval between two consecutive breaks, over which f(t, y) is assumed to be smooth.
 
     Attributes
     ----------
     low, high : smallest and largest time at which f is evaluated
-    end : end of the last step
-    first : maximum size of the first step
+    end : end of the last step in the interval
+    first : maximum size of the first step in the interval
     """
 
     low: float
@@ -43,7 +43,7 @@ class Piece(NamedTuple):
 
 
 def in_piece(f: Function, piece: Piece) -> Function:
-    """Return f with its time argument clipped to a piece, so that f is not evaluated beyond a break."""
+    """Return the function f(t, y) with t limited to the interval `piece`, so that f is not evaluated beyond a break."""
     return lambda t, y: f(min(max(t, piece.low), piece.high), y)
 
 
@@ -82,7 +82,7 @@ class Breaks:
         return list(self._times), dict(self._first), list(self._located), self._recurring_until, self._stop
 
     def recall(self, saved: tuple[Any, ...]) -> None:
-        """Restore the breaks that were returned by `snapshot`."""
+        """Restore the breaks from `saved`, the result of an earlier call of `snapshot`."""
         times, first, found, self._recurring_until, self._stop = saved
         self._times, self._first, self._located = list(times), dict(first), list(found)
 
@@ -98,7 +98,7 @@ class Breaks:
     def add(self, t: float, first: float = np.inf) -> bool:
         """Add a break at time t, after which the first step has at most the size `first`.
 
-        Returns False if no break is added, because t is out of range or already a break.
+        Returns False if nothing changes: t is out of range, or already a break with an equal or smaller `first`.
         """
         if not self.start <= t <= self.end:
             return False
@@ -140,7 +140,10 @@ class Breaks:
         return self._stop
 
     def find(self, t: float, first: float = np.inf) -> bool:
-        """Add a break at time t that was located during the run; `first` and the result are as for `add`."""
+        """Add a break that was located at time t during the run; `first` and the result are as for `add`.
+
+        `forget` discards such breaks.
+        """
         new = self.add(t, first)
         if new:
             self._located.append(t)
@@ -166,7 +169,7 @@ class Breaks:
             self._recurring_until = until
 
     def piece(self, t: float) -> Piece:
-        """Return the interval between breaks for a step that starts at time t."""
+        """Return the interval between two consecutive breaks that contains a step starting at time t."""
         self._add_recurring(t)
         merged = APART_ULPS * self._spacing(t)
         k = bisect_right(self._times, t + merged)
@@ -188,9 +191,9 @@ class Breaks:
         )
 
     def late(self, t: float) -> IntegrationError | None:
-        """Return an IntegrationError if the spacing of floats near time t is too large for the steps of this run.
+        """Return an IntegrationError if the spacing of floating-point numbers near time t is too large for this run.
 
-        Otherwise the result is None.
+        The result is None if steps of the required size can be resolved.
         """
         if self.shortest(t) <= LATE * (self.end - self.start):
             return None
@@ -201,7 +204,7 @@ class Breaks:
         )
 
     def pieces(self, t: float) -> list[Piece]:
-        """Return all intervals between breaks from time t, the start of a step, to the end of the run.
+        """Return all intervals between consecutive breaks from time t, the start of a step, to the end of the run.
 
         In a run with recurring breaks, the intervals end at the last known break.
         """

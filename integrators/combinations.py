@@ -1,7 +1,7 @@
 """Linear combinations of slopes in compiled code: stages, error estimates and dense output.
 
-A slope is a value of f(t, y); the array `k` holds all slopes of a step consecutively; a block is eight adjacent
-elements of a state.
+A slope is a value of f(t, y). The array `k` holds all slopes of a step, one after the other; a block is eight adjacent
+elements of a slope or state.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FOUR = 32
 
 @record
 class Weights(NamedTuple):
-    """Nonzero weights of a Butcher tableau, as arrays for compiled code.
+    """Nonzero weights of a Butcher tableau with s stages, as arrays for compiled code.
 
     Attributes
     ----------
@@ -32,8 +32,8 @@ class Weights(NamedTuple):
     errors : number of error estimates
     exponent : reciprocal of the order of the error estimate
     c : (s + 1 + x,) times of the evaluations as fractions of the step
-    first : (s + 1 + x + errors + 1,) start of each row's weights: stages, y_new (row s), stages for dense output, error
-        estimates
+    first : (s + 1 + x + errors + 1,) index in `slope` and `weight` at which each row begins; the rows are stages, y_new
+    (row s), stages for dense output, and error estimates
     slope, weight : index of the slope and its weight, for each nonzero weight
     dense : ((s + 1 + x) d,) weights of the Bernstein polynomials of degree d
     binomial : (d,) binomial coefficients
@@ -73,9 +73,9 @@ def weights_of(tableau: Tableau) -> Weights:
 
 @kernel
 def combine(weights: Weights, row: int, k: np.ndarray, h: float, y: np.ndarray, out: np.ndarray) -> None:
-    """Set `out` (N,) to y + h times the weighted sum of the slopes, with the weights in row `row` of the tableau.
+    """Set `out` (N,) to y + h times the weighted sum of the slopes y', with the weights in row `row` of the tableau.
 
-    h is the step size, `y` is (N,), and the flat array `k` holds the N components of each slope consecutively.
+    h is the step size, `y` is (N,), and the flat array `k` holds the slopes of N components each, one after the other.
     """
     size = out.shape[0]
     whole = size - size % FOUR
@@ -91,9 +91,9 @@ def combine(weights: Weights, row: int, k: np.ndarray, h: float, y: np.ndarray, 
 
 @kernel
 def combine_error(weights: Weights, estimate: int, k: np.ndarray, h: float, out: np.ndarray) -> None:
-    """Set `out` (N,) to the error estimate with index `estimate`: h times a weighted sum of the slopes.
+    """Set `out` (N,) to the error estimate with index `estimate`: h times a weighted sum of the slopes y'.
 
-    h is the step size. The flat array `k` holds the N components of each slope consecutively.
+    h is the step size. The flat array `k` holds the slopes of N components each, one after the other.
     """
     size, row = out.shape[0], weights.buffers + estimate
     whole = size - size % FOUR
@@ -109,11 +109,11 @@ def combine_error(weights: Weights, estimate: int, k: np.ndarray, h: float, out:
 
 @inlined
 def four_weighted_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> tuple[Any, Any, Any, Any]:
-    """Return the weighted sums of the slopes for four adjacent blocks, which begin at element o of a state.
+    """Return the weighted sums of the slopes for 32 adjacent elements, as four blocks of eight.
 
-    A block is eight adjacent elements. `row` is the row of the tableau, `size` the number of elements of a state, and
-    the flat array `k` holds the slopes consecutively. The four sums are independent, so that the processor computes
-    them in parallel.
+    The first element is element o of a state. `row` is the row of weights of the tableau, `size` the number of elements
+    of a state, and the flat array `k` holds the slopes one after the other. The four sums are independent, so that the
+    processor computes them in parallel.
     """
     p = q = r = s = splat(0.0)
     for e in range(weights.first[row], weights.first[row + 1]):
@@ -125,10 +125,10 @@ def four_weighted_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: 
 
 @inlined
 def weighted_sum(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> Any:
-    """Return the weighted sum of the slopes for the block of eight elements that begins at element o of a state.
+    """Return the weighted sum of the slopes for the eight adjacent elements that begin at element o of a state.
 
-    `row` is the row of the tableau, `size` the number of elements of a state, and the flat array `k` holds the slopes
-    consecutively.
+    `row` is the row of weights of the tableau, `size` the number of elements of a state, and the flat array `k` holds
+    the slopes one after the other.
     """
     p = splat(0.0)
     for e in range(weights.first[row], weights.first[row + 1]):
@@ -140,7 +140,7 @@ def weighted_sum(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -
 def sample(weights: Weights, theta: float, k: np.ndarray, h: float, y: np.ndarray, out: np.ndarray) -> None:
     """Set `out` (N,) to the state at time t + theta h by dense output, for a step of size h from the state y (N,) at t.
 
-    The flat array `k` holds the N components of each slope consecutively.
+    The flat array `k` holds the slopes y' of N components each, one after the other.
     """
     size, degree = out.shape[0], weights.binomial.shape[0]
     for o in range(0, size, 8):

@@ -32,10 +32,10 @@ def fixed_steps(
 ) -> Iterator[Step]:
     """Yield the steps of size `h` of y' = f(t, y) from (t, y) to `end`.
 
-    Steps end at multiples of h from `origin`, by default t; the first `grid` of these steps have already been taken.
-    The last step is shorter if h does not divide the interval. A step across a break is divided at the break, which
-    preserves the order of the method. `look` inspects each step and may require that it be repeated. The stages of a
-    step are valid until the next step is requested.
+    Steps end at multiples of h from `origin`, by default t; `grid` is the number of these steps that have already been
+    taken. The last step is shorter if h does not divide the interval. A step across a break is divided at the break,
+    which preserves the order of the method. `look` inspects each step and may require that it be repeated. The stages
+    of a step are valid until the next step is requested.
 
     Raises
     ------

@@ -20,7 +20,7 @@ Values = Callable[[float], np.ndarray]
 
 
 class Change(NamedTuple):
-    """Narrow time interval in which a function of time changes.
+    """Narrow time interval in which a function of time changes abruptly.
 
     Attributes
     ----------
@@ -34,10 +34,10 @@ class Change(NamedTuple):
 
 
 def locate_change(value: Values, start: float, stop: float) -> Change | None:
-    """Return the narrow interval in which most of the change of the function `value` between two times occurs.
+    """Return the narrow interval in which most of the change of a function of time occurs.
 
-    `start` and `stop` are the two times. Returns None if the change is spread over the whole interval, or if the
-    function has NaN values.
+    `value` is the function, and `start` and `stop` are the times between which it changes. The result is None if the
+    change is spread over the whole interval, or if the function has NaN values.
     """
     low, high = value(start), value(stop)
     begin, end, largest, count = start, stop, _size(high - low), 0
@@ -60,9 +60,9 @@ def locate_change(value: Values, start: float, stop: float) -> Change | None:
 
 
 def _is_jump(value: Values, before: float, after: float, low: np.ndarray, high: np.ndarray) -> bool:
-    """Whether a function is nearly constant on either side of a suspected jump between the times `before` and `after`.
+    """Whether a function is nearly constant before and after a suspected jump between two times.
 
-    `value` is the function, `low` and `high` are its values at these two times.
+    `value` is the function, and `low` and `high` are its values at the times `before` and `after`.
     """
     unit = BESIDE_ULPS * np.spacing(max(abs(before), abs(after)))
     jump = SIDEWAYS * _size(high - low)

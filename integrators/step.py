@@ -77,7 +77,7 @@ class Statistics:
     corrections : number of iterations in all projections onto the constraints
     factorisations : number of factorizations for projections; each evaluation requires one more
     wall_time : wall time of the run, s
-    in_python : for each function that compiled code called in Python, by name, the number of calls and total time, s
+    in_python : number of calls and total time, s, of each function that compiled code called in Python, by name
     methods : changes of the method during the run, each as its time, s, and the name of the new method
     """
 
@@ -94,8 +94,8 @@ class Statistics:
 def rk_step(f: Function, t: float, y: np.ndarray, h: float, tableau: Tableau, k: np.ndarray) -> np.ndarray:
     """Return y at t + h by one Runge-Kutta step.
 
-    Row 0 of `k` (buffers, N) contains f(t, y) for the N components of y; the slopes of the other stages are written to
-    the other rows.
+    Row 0 of `k` contains the slope f(t, y) with the N components of y; the slopes of the other stages are written to
+    the other rows. `k` has `Tableau.buffers` rows.
     """
     for i in range(1, tableau.stages):
         k[i] = f(t + tableau.c[i] * h, y + h * (tableau.a[i, :i] @ k[:i]))
@@ -106,7 +106,8 @@ def rk_step(f: Function, t: float, y: np.ndarray, h: float, tableau: Tableau, k:
 class Step:
     """An accepted step of a Runge-Kutta method from (t, y) to (t_new, y_new), with its stages `k` for dense output.
 
-    The array `k` (buffers, N) contains the slopes y' at the stages, see `Tableau.buffers`; N is the size of y.
+    The rows of `k` are the slopes y' (N,) at the stages, at the end, and at additional stages for dense output; N is
+    the size of y.
     """
 
     f: Function
@@ -131,7 +132,7 @@ class Step:
         return self.y + h * ((dense @ bernstein((t - self.t) / h, dense.shape[1])) @ self.k)
 
     def near(self, t: float) -> np.ndarray:
-        """Return the state y (N,) at time t within the step, by the cubic Hermite interpolant of both ends."""
+        """Return the state y (N,) at time t within the step, by cubic Hermite interpolation between the two ends."""
         h, k = self.t_new - self.t, self.k
         x = (t - self.t) / h
         bend = (1 - 2 * x) * (self.y_new - self.y) + h * ((x - 1) * k[0] + x * k[self.tableau.stages])
@@ -141,10 +142,11 @@ class Step:
 def end_state(
     f: Function, t: float, y: np.ndarray, tableau: Tableau, k: np.ndarray, manifold: Manifold | None
 ) -> np.ndarray | None:
-    """Return the projected end state y (N,) of a step, and store f at this state as the first stage of the next step.
+    """Return the end state y (N,) of a step projected onto the manifold, or None if the step is invalid.
 
-    The result is None if the state is not finite or too far from the manifold. f(t, y) is written to row
-    `tableau.stages` of the slopes `k`; t is the time at the end of the step.
+    A step is invalid if its end state is not finite or too far from the manifold. The slope f at the returned state is
+    written to row `tableau.stages` of the slopes `k`, as the first stage of the next step; t is the time at the end of
+    the step.
     """
     if not np.isfinite(y).all():
         return None

@@ -28,7 +28,10 @@ def bernstein(theta: float, degree: int) -> np.ndarray:
 
 
 def from_powers(weights: list[list[float]]) -> np.ndarray:
-    """Convert n lists of d weights of theta, theta^2, ..., theta^d to weights (n, d) of the Bernstein polynomials."""
+    """Convert weights of the powers theta, ..., theta^d to weights (n, d) of the Bernstein polynomials of degree d.
+
+    `weights` has n lists of d weights.
+    """
     d = len(weights[0])
     return np.array(weights) @ [[comb(j, p) / comb(d, p) for j in range(1, d + 1)] for p in range(1, d + 1)]
 

@@ -43,7 +43,7 @@ class Dual(Scalar):
         return isinstance(self.value, TracedValue)
 
     def splat(self) -> DualLanes:
-        """Return eight copies of this number; those of the constant zero are the integer 0."""
+        """Return eight copies of this number as lanes; copies of the constant zero are the integer 0."""
         nothing = isinstance(self.value, float) and self.value == 0.0 and is_zero(self.delta)
         return DualLanes([0 if nothing else self] * WIDTH)
 
@@ -127,7 +127,7 @@ def _lanes(delta: Any) -> Any:
 
 
 class DualLanes(Entries):
-    """Eight dual numbers in place of eight lanes, such as the gradient of a jet."""
+    """Eight dual numbers in place of a vector of eight numbers, such as the gradient of a jet."""
 
     number = Dual
 

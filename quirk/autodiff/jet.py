@@ -58,22 +58,26 @@ class Jet:
     def _chain(self, taylor: Sequence[Any], slope: Sequence[Any]) -> Jet:
         """Return the value of a function at this jet, by the chain rule.
 
-        `taylor` are the Taylor coefficients of the function, and `slope` those of its derivative.
+        `taylor` are the Taylor coefficients of the function value in time, and `slope` those of the function's
+        derivative at this jet.
         """
         return Jet(taylor, self._times_slope(slope))
 
     def _times_slope(self, slope: Sequence[Any]) -> list[Any]:
-        """Return the gradient of this jet times the Taylor series `slope`."""
+        """Return the gradient of this jet multiplied by the Taylor series with the coefficients `slope`."""
         return [None if g is None else [convolution(slope, g, 0, k) for k in range(len(g))] for g in self.gradient]
 
     @property
     def _slopes(self) -> int:
-        """Number of Taylor coefficients of the gradients, which is also that of the derivative `slope` of `_chain`."""
+        """Number of Taylor coefficients of the gradient, 0 without gradient.
+
+        The chain rule needs this number of coefficients of the derivative of a function.
+        """
         return max((len(g) for g in self.gradient if g is not None), default=0)
 
     @property
     def _ungraded(self) -> bool:
-        """Whether the jet is independent of all bodies and has no gradient."""
+        """Whether the jet has no gradient, because it is independent of all bodies."""
         return self.gradient.count(None) == len(self.gradient)
 
     @property

@@ -97,7 +97,7 @@ def _slope(x: Any, direction: int) -> float:
 
 
 def _lines(values: Any, slopes: np.ndarray) -> Any:
-    """Return jets that are linear in time, with the given values and slopes at time zero."""
+    """Return jets whose value is linear in time, with the values `values` and slopes `slopes` at time zero."""
     jets = np.empty(slopes.shape, dtype=object)
     for place in np.ndindex(*slopes.shape):
         jets[place] = Jet([float(np.asarray(values)[place]), float(slopes[place])], [])

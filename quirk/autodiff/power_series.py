@@ -14,7 +14,7 @@ from .elementary import apply, inverse
 
 
 def convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
-    """Return the sum of the products a_m b_(k-m) over m from `first` to k."""
+    """Return coefficient k of a product of power series: the sum of a_m b_(k-m) over m from `first` to k."""
     total: Any = 0
     for m in range(first, min(k + 1, len(a))):
         x, y = a[m], b[k - m]
@@ -114,5 +114,5 @@ def _total(terms: Sequence[Any]) -> Any:
 
 
 def _weighted(x: Sequence[Any], k: int) -> list[Any]:
-    """Return coefficients 0 to k of x, the m-th multiplied by m / k, for recurrences that contain x'."""
+    """Return coefficients 0 to k of x, where coefficient m is multiplied by m / k; recurrences with x' need them."""
     return [times(m / k if m else 0, c) for m, c in enumerate(x[: k + 1])]

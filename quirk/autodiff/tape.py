@@ -1,9 +1,9 @@
 """Tapes: recorded lists of a function's operations, evaluated on Taylor series of any order.
 
-A function of jets is run once on recording numbers in place of floats. Each operation appends a line to the
-tape, with the line numbers of its operands; identical operations share a line. The lines are then evaluated order by
-order with the recurrences of Griewank and Walther, Evaluating Derivatives (2008), table 13.2, by code that does not
-depend on the order. Comparisons give conditions, which are recorded like numbers.
+A function of jets is run once on recording numbers in place of floats. Each operation appends a line to the tape, with
+the line numbers of its operands; identical operations share a line. The lines are then evaluated order by order in time
+with the recurrences of Griewank and Walther, Evaluating Derivatives (2008), table 13.2, by code that does not depend on
+the order. Comparisons give conditions, which are recorded like numbers.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Tape:
         return self._line((NEGATE, found.place), self.steady[found.place]) if negative else found
 
     def _unsigned_operation(self, code: int, a: int, b: int) -> tuple[int, tuple[int, int], bool]:
-        """Return an equivalent of an operation on lines a and b in which neither operand is a negated line.
+        """Return an equivalent of an operation on lines a and b in which no operand is a negation.
 
         The results are the operation code, both lines, and whether the result of the operation must be negated.
         """
@@ -108,7 +108,7 @@ class Tape:
         return kind, (min(a, b), max(a, b)), minus_a if a <= b else minus_b
 
     def _unsigned_line(self, place: int) -> tuple[int, bool]:
-        """Return the operand line and True if the line `place` is a negation, otherwise `place` and False."""
+        """Return the operand of line `place` and True if the line is a negation, otherwise `place` and False."""
         if place in self.constants:
             negative = self.constants[place] < 0
             return (self.constant(-self.constants[place]).place if negative else place), negative
@@ -183,7 +183,7 @@ class Recorded(Scalar):
         return self.tape.constants.get(self.place)
 
     def splat(self) -> RecordedLanes:
-        """Return eight copies of this number; those of the constant zero are the integer 0."""
+        """Return eight copies of this number as lanes; copies of the constant zero are the integer 0."""
         return RecordedLanes([0 if self.constant_value == 0.0 else self] * 8)
 
     def __add__(self, other: Any) -> Any:
@@ -278,7 +278,7 @@ class Recorded(Scalar):
         return self.tape.operation(LESS if operator == "<" else LESS_EQUAL, self, other)
 
     def logical(self, name: str, other: Any) -> Recorded:
-        """Combine this condition with another one by "and_" or "or_", or negate it by "xor"."""
+        """Combine this condition with another one by the operator `name`, "and_" or "or_", or negate it by "xor"."""
         if name == "xor":
             return self.tape.operation(NOT, self)
         other = other if isinstance(other, Recorded) else float(other)
@@ -301,7 +301,7 @@ def _value(x: Any) -> float | None:
 
 
 class RecordedLanes(Entries):
-    """Eight recorded numbers in place of eight lanes, such as the gradient of a jet."""
+    """Eight recorded numbers in place of a vector of eight numbers, such as the gradient of a jet."""
 
     number = Recorded
 

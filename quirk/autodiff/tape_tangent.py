@@ -1,6 +1,6 @@
 """Evaluation of tapes on dual numbers.
 
-Each line of a tape is evaluated once, to its value and its derivatives in eight directions.
+Each line of a tape is evaluated once; the result is its value with its derivatives in eight directions.
 """
 
 from __future__ import annotations

@@ -354,7 +354,7 @@ class Batch:
         return dataset_of(self._varied, [outcomes[k] for k in range(self.count)], times, duration)
 
     def summary(self) -> str:
-        """Return a line of text that states whether members are computed in SIMD lanes, or why one by one."""
+        """Return a line of text: members are computed in SIMD lanes, or one by one with the reason for that."""
         if isinstance(self._lanes, str):
             return f"{self.count} members, one by one: {self._lanes}"
         text = f"{self.count} members, eight at a time in vector lanes"
@@ -364,10 +364,10 @@ class Batch:
         return f"<Batch: {self.count} members of {len(self.system.bodies)} bodies>"
 
     def _advanced_in_lanes(self, due: np.ndarray, end_times: np.ndarray, duration: float) -> np.ndarray:
-        """Advance the members with the indices `due` in SIMD lanes to `end_times` (count,), s.
+        """Advance members in SIMD lanes to their end times, and return a mask (count,) of the advanced members.
 
-        Members at different times are advanced together, by `duration` (s), if no load depends on time. Returns a mask
-        (count,) of the advanced members.
+        `due` are the indices of the members, and `end_times` (count,), s, the end times of all members. Members at
+        different times are advanced together, by `duration` (s), if no load depends on time.
         """
         done = np.zeros(len(due), dtype=bool)
         if isinstance(self._lanes, str) or not len(due):
@@ -412,7 +412,7 @@ class Batch:
         return extract(self._run(k, duration, output))
 
     def _store_outcome(self, end_times: np.ndarray, run: MemberRun) -> None:
-        """Store the state and status of the member simulated in `run`.
+        """Store the final state and the status of a member that has been simulated one by one, as returned in `run`.
 
         `end_times` (count,), s, are the end times of the runs of all members.
         """
@@ -435,7 +435,7 @@ def _timeless(force: ForceElement) -> bool:
 
 
 def _chosen(members: Any, count: int) -> np.ndarray:
-    """Return the indices of members selected by `members`: indices or a mask (count,)."""
+    """Return the indices of the members that the argument `members` selects: indices or a mask (count,)."""
     given = np.atleast_1d(np.asarray(members))
     if given.dtype == bool and given.shape == (count,):
         return np.flatnonzero(given)

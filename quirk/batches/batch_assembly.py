@@ -16,7 +16,7 @@ OWNER = "Batch.assemble"
 
 
 def targets_of_members(system: System, count: int, argument: str, given: Any) -> list[dict[str, Any] | None]:
-    """Return the prescribed coordinates or rates of each of `count` members, as for `System.assemble`.
+    """Return the prescribed joint coordinates or rates of each of `count` members, in the form of `System.assemble`.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def targets_of_members(system: System, count: int, argument: str, given: Any) ->
 
 
 def _arrays(count: int, argument: str, given: Any) -> Any:
-    """Return the value for one joint as an array (count,), or as a dict of such arrays by name of the coordinate.
+    """Return the prescribed values for one joint as an array (count,), or as a dict of such arrays by coordinate.
 
     `argument` is the name of the argument of `Batch.assemble`, for errors.
     """
@@ -59,7 +59,7 @@ def _arrays(count: int, argument: str, given: Any) -> Any:
 
 
 def _member(values: Any, k: int) -> Any:
-    """Return the value of member k, or a dict of its values by name of the coordinate."""
+    """Return the prescribed value of member k, or a dict of its values by name of the coordinate."""
     if isinstance(values, Mapping):
         return {name: float(array[k]) for name, array in values.items()}
     return float(values[k])

@@ -20,13 +20,13 @@ COMPONENTS = {
 
 
 def outcome_of(quantities: Any, times: np.ndarray, run: MemberRun) -> Any:
-    """Return the data of one member in the format of one run of a sweep.
+    """Return the data of one member, in the format of one run of `quirk.sweep`.
 
     Parameters
     ----------
     quantities : groups of `Result.to_xarray` to store
     times : (nt,) output times, s
-    run : the computed member
+    run : the simulation of the member
     """
     from ..sweeps.run import Outcome, error_text
     from ..sweeps.table import SweepTable, of_result
@@ -81,7 +81,12 @@ def dataset_of(
 def dataset_of_lanes(
     varied: Sequence[VariedNumber], states: np.ndarray, sample: Any, times: np.ndarray, duration: float
 ) -> xarray.Dataset:
-    """Return the data of members that were all computed in SIMD lanes as one Dataset; see `outcomes_of_lanes`."""
+    """Return the data of members that were all computed in SIMD lanes as one Dataset.
+
+    `varied` are the parameters that differ between members, `states` (count, nt, n, 13) the states at the output times
+    `times` (nt,), s, and `duration` the duration of the runs, s. `sample` is the data of a member that was simulated
+    separately; its names, units and labels are used for all members.
+    """
     import xarray
 
     from ..sweeps.dataset import RUN, dataset

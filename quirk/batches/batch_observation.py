@@ -80,13 +80,16 @@ class BatchObservation:
             raise InputError(f"{OWNER}: member {k}: {error}") from error
 
     def _values(self, system: System, members: np.ndarray) -> np.ndarray:
-        """Return the values (m, k) of the quantities of m members; joints and their frames are read from `system`."""
+        """Return the values (m, k) of the k quantities of m members.
+
+        `members` are their indices; joints and their frames are read from `system`.
+        """
         result = Result(system, [_Members(system.plant, self._batch, members)], Statistics(), "completed")
         return np.transpose([curve(OWNER, result, name).values for name in self.names])
 
 
 class _Members(Segment):
-    """Result segment whose rows are the present states of m members of a batch, in place of states at m times."""
+    """Result segment in which the present states of m members of a batch take the place of states at m times."""
 
     def __init__(self, plant: CompiledModel, batch: Batch, members: np.ndarray) -> None:
         state, joints = batch.state, plant.model.joints
@@ -103,12 +106,12 @@ class _Members(Segment):
 
     @cached_property
     def angles(self) -> np.ndarray:
-        """1-2-3 angles (m, K, 3) of K joints, rad, with the number of turns nearest to the angles in `BatchState`."""
+        """1-2-3 angles (m, K, 3) of K joints, rad, with full turns chosen nearest to the angles in `BatchState`."""
         return self.model.joints.nearest_angles(self.state, self._near)
 
 
 def _part_read(system: System, name: str) -> tuple[Any, str]:
-    """Return the part to which a quantity belongs, or None, and the kind of the quantity, such as "angle".
+    """Return the part of the system to which a named quantity belongs, or None, and its kind, such as "angle".
 
     An InputError is raised if the quantity is not determined by poses and velocities.
     """

@@ -52,7 +52,7 @@ class BatchState:
     def member(
         self, k: int, switched: Mapping[str, bool] | None = None, replaced: Mapping[str, Any] | None = None
     ) -> State:
-        """Return a copy of the state of member k.
+        """Return a copy of the state of member k as a `State`.
 
         `switched` and `replaced` are the constraints and forces enabled, disabled or replaced by events, as in `State`.
         """
@@ -76,9 +76,10 @@ class BatchState:
         return np.concatenate([getattr(self, name) for name in PARTS], axis=2, dtype=float)
 
     def put_bodies(self, members: np.ndarray, states: np.ndarray, angles: Mapping[str, np.ndarray]) -> None:
-        """Set the body states of the members with the indices `members`, and the angles of joints with counted turns.
+        """Set the states of the bodies of some members, and the angles of joints whose full turns are counted.
 
-        `states` are (members, n, 13), and `angles` (members, 3), rad, by name of the joint.
+        `members` are the indices of the members, `states` are (members, n, 13), and `angles` (members, 3), rad, by name
+        of the joint.
         """
         first = 0
         for name in PARTS:

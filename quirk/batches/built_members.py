@@ -73,7 +73,7 @@ class BuiltMembers:
         return cls(system, plan, solver, LaneRuns(solver, plan, options["method"], options["step"], 1))
 
     def fits(self, system: System) -> bool:
-        """Whether a system of the same structure can be computed in lanes together with the others.
+        """Whether a system of the same structure can be computed in SIMD lanes with the other systems.
 
         A system with different geometry is rejected if redundant constraint rows are omitted, or if a force law counts
         full turns of an angle.

@@ -36,7 +36,8 @@ class LaneMembers:
     solver : compiled solver of the system of the batch
     numbers : parameters of all members
     runs : integrator of all lanes
-    axes : (count, k, 2, 3) aligned axes of the joints of each member, or (1, k, 2, 3) for all; see `aligned_axes`
+    axes : (count, k, 2, 3) pairs of axes that the joints of each member keep parallel, fixed in body i and body j, in
+    body axes; or (1, k, 2, 3) for all members
     """
 
     def __init__(self, solver: Solver, numbers: MemberNumbers, runs: LaneRuns, axes: np.ndarray | None = None) -> None:
@@ -133,10 +134,10 @@ class LaneMembers:
         return states, good, angles | self._counted(numbers, states[:, -1], end)
 
     def _faces(self, members: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Return a mask (members,) of the members in which the axes aligned by each joint point in the same direction.
+        """Return a mask (members,) of the members in which no joint has opposite axes where they should be parallel.
 
-        Opposite axes also satisfy the constraint rows of the joint, but single runs reject such states. `states` are
-        (members, n, 13).
+        Opposite axes also satisfy the constraint rows of the joint, but runs of a single system reject such states.
+        `states` are (members, n, 13).
         """
         joints = self._solver.model.joint_bodies
         pairs = np.array([pair for joint, pair in joints for _ in joint.aligned_axes])
@@ -153,7 +154,7 @@ class LaneMembers:
         return facing
 
     def _refer(self, members: np.ndarray, state: BatchState, start: float) -> None:
-        """Set the reference angles and rates for counting full turns to the present values of the members.
+        """Set the reference angles and rates, from which full turns are counted, to the present values of the members.
 
         `start` is the present time, s.
         """

@@ -1,6 +1,6 @@
 """Detection of parts that read the mass or the inertia of a body while they are constructed.
 
-The numbers of all other parts do not depend on it, so that they are the same in members that differ in this mass.
+The parameters of all other parts do not depend on the mass, so that members that differ only in this mass share them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ READ = ("mass", "inertia")
 
 
 class _Watched(Body):
-    """Body that records reads of its mass and inertia in the list `_reads`."""
+    """Body that appends "mass" or "inertia" to the list `_reads` whenever one of them is read."""
 
     _reads: list[str]
 

@@ -65,9 +65,9 @@ def member_numbers(
 
 
 def _extremes(varied: Sequence[VariedNumber], count: int) -> list[int]:
-    """Return the indices of the members with the smallest and largest values of each parameter, the first and the last.
+    """Return the indices of the members with extreme values of a parameter, and of the first and the last member.
 
-    `count` is the number of members.
+    Extreme values are the smallest and largest of each parameter. `count` is the number of members.
     """
     of_parts = (one.values for one in varied if one.part and not one.of_state and one.values.ndim == 1)
     return sorted({0, count - 1}.union(*((int(values.argmin()), int(values.argmax())) for values in of_parts)))
@@ -76,10 +76,10 @@ def _extremes(varied: Sequence[VariedNumber], count: int) -> list[int]:
 def _try_construct(
     system: System, solver: Solver, plan: LanePlan, varied: Sequence[VariedNumber], numbers: MemberNumbers, k: int
 ) -> bool:
-    """Write the parameters of member `k`, from its constructed parts, to `numbers`.
+    """Write the parameters of member k to `numbers`, read from its constructed parts.
 
-    The other arguments are as for `member_numbers`. Returns False if a force law differs in more than input values. An
-    invalid value raises the error of the part.
+    `system`, `solver`, `plan` and `varied` are as for `member_numbers`. Returns False if a force law differs in more
+    than input values. An invalid value raises the error of the part.
     """
     # All changes are applied, as the numbers of a constructed part replace those that were filled in before.
     changes = changes_of(varied, k)
@@ -97,9 +97,10 @@ def _try_construct(
 
 
 def _try_fill_laws(system: System, solver: Solver, maker: MemberMaker, inputs: np.ndarray) -> bool:
-    """Write the inputs of all force laws that `maker` constructs anew to `inputs`, those of one member.
+    """Write the inputs of those force laws of one member that differ from the system to `inputs`.
 
-    Returns False if a force law differs in more than input values.
+    These are the laws of the force elements that `maker` constructs anew. Returns False if a force law differs in more
+    than input values.
     """
     bodies, constraints = ([maker.member_part(one) for one in parts] for parts in (system.bodies, system.constraints))
     by_name = {part.name: part for part in (*bodies, *constraints)}
@@ -113,7 +114,7 @@ def _try_fill_laws(system: System, solver: Solver, maker: MemberMaker, inputs: n
 
 
 def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> None:
-    """Write the present values of the inputs set by the caller to `numbers.inputs`, for all members."""
+    """Write the present values of the inputs set by the caller to the law inputs of all members, `numbers.inputs`."""
     for name, one in inputs.slots.items():
         for first, element in elements_of(solver):
             if element.name == one.element.name:
@@ -126,7 +127,7 @@ def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> 
 def turning_places(solver: Solver) -> list[tuple[int, str, int]]:
     """Return the joint angles whose full turns are counted by force elements, as (index, name of the joint, axis).
 
-    The index is the position of the reference angle, from which turns are counted, in the inputs of all force laws.
+    The index is that of the reference angle, from which turns are counted, among the inputs of all force laws.
     """
     return [
         (first + element.layout().parameters + REFERENCE * k, name, axis)
@@ -142,7 +143,7 @@ def elements_of(solver: Solver) -> list[tuple[int, Any]]:
 
 
 def _try_fill_law(solver: Solver, old_element: ForceElement, new_element: ForceElement, inputs: np.ndarray) -> bool:
-    """Write the law inputs of `new_element` in place of those of `old_element`.
+    """Overwrite the law inputs of `old_element` by those of `new_element` in `inputs`.
 
     `inputs` are the inputs of all force laws of one member. Returns False, and writes nothing, if the elements differ
     in more than input values.
@@ -187,9 +188,10 @@ def _try_fill(system: System, solver: Solver, varied: VariedNumber, numbers: Mem
 def _try_fill_mass(
     system: System, solver: Solver, body: Body, values: np.ndarray, numbers: MemberNumbers, base: np.ndarray
 ) -> bool:
-    """Try to write the masses `values` (count,) of a body to `numbers`; the other arguments are as for `_try_fill`.
+    """Try to write the masses `values` (count,) of a body to `numbers`; return whether they have been written.
 
-    The force elements are constructed for a copy of the body that records whether its mass or inertia is read.
+    The force elements are constructed for a copy of the body that records whether its mass or inertia is read. `base`
+    are the inputs of all force laws without variation.
     """
     call, reads, inputs = made_with(body), list[str](), base.copy()
     if call is None or call.maker not in (Body, *SOLIDS):

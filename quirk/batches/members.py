@@ -88,6 +88,6 @@ def computed(members: Iterable[Callable[[], Any]], threads: int, take: Callable[
 
 
 def _released(compute: Callable[[], Any]) -> Any:
-    """Return the value of `compute()`, with compiled runs that release the interpreter lock for other threads."""
+    """Return the value of `compute()`; compiled runs in it release the interpreter lock for other threads."""
     with releasing():
         return compute()

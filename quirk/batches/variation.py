@@ -134,7 +134,7 @@ def _value_of(part: Any, parameter: str) -> np.ndarray:
 
 
 def changes_of(varied: Sequence[VariedNumber], k: int) -> dict[str, dict[str, Any]]:
-    """Return the changed arguments of member k, by name of the part.
+    """Return the changed arguments of the parts of member k, by name of the part.
 
     `varied` holds the parameters that differ between members.
     """
@@ -147,9 +147,10 @@ def changes_of(varied: Sequence[VariedNumber], k: int) -> dict[str, dict[str, An
 
 
 def varied_system(system: System, changes: Changes, gravity: np.ndarray | None = None) -> System:
-    """Return a system with changed arguments of some parts; parts that refer to them are also constructed again.
+    """Return a copy of a system with changed arguments of some parts.
 
-    The initial state and the set of enabled parts are those of `system`. `gravity` (3,) is in m/s^2.
+    Parts that refer to changed parts are also constructed again. The initial state and the set of enabled parts are
+    those of `system`. `gravity` (3,) is in m/s^2.
 
     Raises
     ------
@@ -185,13 +186,13 @@ def refuse_moved(original: Body, changed: Body, changes: Changes) -> None:
 
 
 class MemberMaker:
-    """Factory of copies of parts with changed arguments; each part is constructed once.
+    """Factory of copies of parts with changed arguments; each part is copied at most once.
 
     Parameters
     ----------
     system : System
     changes : changed arguments by name of the part
-    replaced : pairs of a part of the system and a part that takes its place in the arguments of others
+    replaced : pairs of a part of the system and a part that takes its place in the arguments of other parts
     """
 
     def __init__(self, system: System, changes: Changes, replaced: Iterable[tuple[Any, Any]] = ()) -> None:

@@ -1,4 +1,4 @@
-"""Division of a beam into rigid pieces, one around each node."""
+"""Division of a beam into rigid pieces, one around each node, which are the bodies of the beam."""
 
 from __future__ import annotations
 
@@ -81,6 +81,6 @@ def _piece(
 
 
 def _spread(r: np.ndarray) -> np.ndarray:
-    """Return inertia tensors per unit mass (k, 3, 3), m^2, of point masses at positions r (k, 3), m: r.r 1 - r r^T."""
+    """Return the inertia tensors r.r 1 - r r^T (k, 3, 3), m^2, of unit point masses at positions r (k, 3), m."""
     square = (r * r).sum(axis=1)
     return np.asarray(square[:, None, None] * np.eye(3) - r[:, :, None] * r[:, None, :])

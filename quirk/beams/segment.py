@@ -86,9 +86,9 @@ class BeamSegment(ForceElement):
         super().__init__(name, (body_i, frame_i), (body_j, frame_j))
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the six strains in the axes of node i: extension, two shear strains; twist and two curvatures, 1/m.
+        """Return the six strains: extension and two shear strains, then twist and two curvatures, 1/m.
 
-        The strains are relative to the unloaded shape. `i` and `j` are the moving frames of the nodes.
+        They are relative to the unloaded shape, in the axes of node i. `i` and `j` are the moving frames of the nodes.
         """
         v = relative_rotation_vector(i, j)
         d = i.rotation.T @ (j.position - i.position)
@@ -123,10 +123,10 @@ def relative_strains(position: np.ndarray, turn: np.ndarray) -> np.ndarray:
 
 
 def _bend(square: Any) -> Any:
-    """Return (1 - x cot(x)) / (4 x^2), with x = |v|/2 and `square` = x^2, for a rotation vector v (rad).
+    """Return (1 - x cot(x)) / (4 x^2) for a rotation vector v (rad), with x = |v|/2; `square` is x^2.
 
-    This is the factor b in the formula for the strains, computed by the continued fraction
-    x cot(x) = 1 - x^2 / (3 - x^2 / (5 - ...)).
+    This is the factor b in the formula for the strains, computed by the continued fraction x cot(x) = 1 - x^2 / (3 -
+    x^2 / (5 - ...)).
     """
     rest: Any = float(DENOMINATORS[-1])
     for denominator in reversed(DENOMINATORS[:-1]):

@@ -41,7 +41,7 @@ class Placed(Immutable):
 
 
 class InitialMotion(TypedDict, total=False):
-    """Keyword arguments accepted by `Body.bar` and, with an initial pose, by the other class methods of `Body`."""
+    """Keyword arguments accepted by `Body.bar`; the other class methods of `Body` also accept an initial pose."""
 
     velocity: ArrayLike
     angular_velocity: ArrayLike

@@ -1,16 +1,17 @@
 """Euler angles in any of the twelve body-fixed sequences, continuous along a motion.
 
-R = R_a(t1) R_b(t2) R_c(t3) rotates about axis a, then about the rotated axis b, then about the rotated axis c. Half the
-sum s and half the difference d of the first and third angle give the directions e(s), e(d) of two plane vectors that
-are linear in the quaternion (w, x, y, z). With k the axis that is neither a nor b, and g = 1 if b follows a in x, y, z,
-x, otherwise -1:
+R = R_a(t1) R_b(t2) R_c(t3) rotates by t1 about axis a, then by t2 about the rotated axis b, then by t3 about the
+rotated axis c. Let s and d be half the sum and half the difference of t1 and t3, and e(x) = (cos x, sin x). Two plane
+vectors along e(s) and e(d) are linear in the quaternion (w, q) = (w, x, y, z). With k the axis that is neither a nor b,
+and g = 1 if b follows a in x, y, z, x, otherwise -1:
 
  c = a     (w, q_a) = cos(t2/2) e(s),                (q_b, g q_k) = sin(t2/2) e(d)
  c = k     (w + g q_b, q_a + q_c) = √2 cos(p) e(s),  (w - g q_b, q_a - q_c) = √2 sin(p) e(d),  t2 = g (pi/2 - 2 p)
 
-During a uniform rotation about a fixed axis, each vector moves along an ellipse, a cos x + b sin x, with x half the
-angle. The angle swept follows from both ends and the sense of the ellipse. An ellipse that is numerically a line passes
-through zero, a singularity of the angles; beyond it the vector keeps its direction and gets a negative length.
+During a uniform rotation about a fixed axis, each vector moves along an ellipse, a cos x + b sin x, where x is half the
+angle of rotation. The angle by which its direction changes follows from both ends and the sense of rotation along the
+ellipse. An ellipse that is numerically a line passes through zero, a singularity of the Euler angles; beyond it the
+vector keeps its direction and gets a negative length.
 """
 
 from __future__ import annotations
@@ -56,10 +57,10 @@ def continued(sequence: str, time: np.ndarray, q: np.ndarray, omega: np.ndarray)
 
 
 def plane_forms(sequence: str) -> np.ndarray:
-    """Return the matrix (4, 4) that maps a quaternion to the two plane vectors of the module docstring.
+    """Return the matrix (4, 4) that maps a quaternion to two plane vectors, from which Euler angles are computed.
 
-    Rows 0 and 1 give the vector along e(s), rows 2 and 3 that along e(d): half the sum and half the difference of the
-    first and third Euler angle. `sequence` names the axes, such as "zyx".
+    Rows 0 and 1 give a vector whose direction is half the sum of the first and third Euler angle, rows 2 and 3 one
+    whose direction is half their difference; see the module docstring. `sequence` names the axes, such as "zyx".
     """
     w, *axes = np.eye(4)
     a, b, c = (axes["xyz".index(letter)] for letter in sequence)
@@ -88,7 +89,8 @@ def _turns(time: np.ndarray, q: np.ndarray, omega: np.ndarray) -> np.ndarray:
 class _ContinuousVector(NamedTuple):
     """A plane vector that varies continuously over nt times.
 
-    Between two times it is a cos x + b sin x, with a its value at the first of them.
+    Between two times it is a cos x + b sin x, where a is its value at the first of both times, b a constant vector, and
+    x half the angle of rotation.
 
     Attributes
     ----------
@@ -107,7 +109,7 @@ class _ContinuousVector(NamedTuple):
 def _continuous_vector(
     time: np.ndarray, vector: np.ndarray, b: np.ndarray, half: np.ndarray, bend: np.ndarray
 ) -> _ContinuousVector:
-    """Return direction and signed length of a plane vector over nt times.
+    """Return the continuous direction and signed length of a plane vector over nt times.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def _scene(trimesh: Any, owner: str, file: Path) -> Any:
 
 
 def _meters(part: Any) -> float:
-    """Return the length of one unit of a Collada file, m, or 1 for formats that do not state a unit.
+    """Return the length of the unit of coordinates in a Collada file, m, or 1 for formats that do not state a unit.
 
     `part` is one mesh of a trimesh scene.
     """

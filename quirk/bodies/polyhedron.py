@@ -87,9 +87,10 @@ def solid(vertices: np.ndarray, triangles: np.ndarray) -> Solid | None:
 
 
 def _normalized(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the corners (k, 3, 3) of all triangles, scaled to unit size about their midpoint to limit round-off.
+    """Return the corners (k, 3, 3) of all triangles, shifted and scaled to unit size to limit round-off.
 
-    The midpoint (3,), m, that was subtracted and the size (m) by which coordinates were divided are also returned.
+    The other results are the midpoint of the surface (3,), m, that was subtracted, and the size (m) by which
+    coordinates were divided.
     """
     middle = 0.5 * vertices.min(axis=0) + 0.5 * vertices.max(axis=0)
     size = float(np.abs(vertices - middle).max()) or 1.0

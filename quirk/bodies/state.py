@@ -199,7 +199,10 @@ def initial_state(bodies: Sequence[Any]) -> State:
 
 
 def _check_bodies(body_names: Any, names: Sequence[str]) -> None:
-    """Raise an InputError unless a state's body names `body_names` are the system's `names`, in the same order."""
+    """Raise an InputError unless a state has the bodies of the system, in the same order.
+
+    `body_names` are the names in the state, and `names` those in the system.
+    """
     if (
         isinstance(body_names, str)
         or not isinstance(body_names, Sequence)

@@ -60,8 +60,8 @@ class Reading:
     ----------
     of : constraint or force element; None for an energy of the system
     quantity : "force", "torque", "energy", "kinetic", "potential", "total", or the name of a coordinate of a force
-        element; "multiplier" for the multiplier of a constraint; "solvable" for a function that is positive while
-        friction has a unique solution; see also `Shared` and `Patch`
+    element; "multiplier" for the multiplier of a constraint; "solvable" for a function that is positive while friction
+    has a unique solution; see also `Shared` and `Patch`
     axis : index of the inertial axis of a component of the load, or None for its magnitude
     level : value at which the event occurs, in the unit of the quantity
     """
@@ -72,15 +72,15 @@ class Reading:
     level: float
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Restore the fields from a pickle; in those of earlier versions the field `quantity` has the name what."""
+        """Restore the fields from a pickle; pickles of earlier versions call the field `quantity` "what"."""
         vars(self).update({"quantity" if name == "what" else name: value for name, value in state.items()})
 
 
 @dataclass(frozen=True)
 class Shared(Reading):
-    """Watched force or friction margin that depends on the multipliers of several constraint rows.
+    """Watched force or friction margin of redundant contacts, which share a load.
 
-    It is used for redundant contacts, which share a load.
+    The quantity depends on the multipliers of several constraint rows.
 
     Attributes
     ----------
@@ -117,8 +117,8 @@ class Patch(Reading):
     sliding : (m,) name of the sliding friction element of each contact, or None
     joints : (b,) the joints with a limit in proportion to their load
     places : (b,) index of each of these joints among the m contacts
-    bearings : (6 b, 6) bearing forces of these joints per unit of their force and torque, in axes of body i; those of
-        the load of the run are added to the components
+    bearings : (6 b, 6) bearing forces of these joints per unit of their force and torque, in axes of body i; the
+    bearing forces due to the joint loads of the run are added to the components
     """
 
     members: tuple[str, ...] = ()

@@ -33,7 +33,8 @@ Function = Callable[[Any, Any], Any]
 class Quantity(ForceElement):
     """Watched value of an event, implemented as a force law that exerts no load.
 
-    The law has one coordinate, the value minus the level, and a unit multiplier, so that its loads are the gradient.
+    The coordinate of the law is the value minus the level. With a unit multiplier, the loads of the law are the
+    gradient of the value.
 
     Parameters
     ----------
@@ -84,10 +85,10 @@ class Quantity(ForceElement):
         return 1.0 * value - self.level
 
     def _of_numbers(self, t: Jet, view: StateView) -> Any:
-        """Return the value at one state as a jet, a number with derivatives.
+        """Return the watched value at one state as a jet, a number with derivatives.
 
-        `view` is the state as seen by the function. A user function that does not accept jets is evaluated with floats;
-        its rate is then unknown.
+        `view` is the state as passed to the function. A user function that does not accept jets is evaluated with
+        floats; the rate of the value is then unknown.
         """
         if not self.written_by_user:
             return self.function(t, view)
@@ -110,16 +111,18 @@ class Quantity(ForceElement):
         return 1.0
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return the joint's angle minus the level, rad, as a list of one float; empty without a joint.
+        """Return the watched joint angle minus the level, rad, as a list of one float.
 
-        `angles` are the 1-2-3 angles (3,), rad, of joints by name, with all turns counted.
+        The list is empty if the quantity is not a joint angle. `angles` are the 1-2-3 angles (3,), rad, of joints by
+        name, with all turns counted.
         """
         return [angle - self.level for angle in self.turn_rates(angles)]
 
     def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
-        """Return the rate of the joint's angle, rad/s, as a list of one float; empty without a joint.
+        """Return the rate of the watched joint angle, rad/s, as a list of one float.
 
-        `rates` are the rates (3,), rad/s, of the 1-2-3 angles of joints by name.
+        The list is empty if the quantity is not a joint angle. `rates` are the rates (3,), rad/s, of the 1-2-3 angles
+        of joints by name.
         """
         if self.joint is None:
             return []
@@ -138,12 +141,12 @@ class Quantity(ForceElement):
 
     @property
     def sources(self) -> list[Any]:
-        """User-defined functions whose code determines the value: one or none."""
+        """List with the function of the value if it is user-defined, otherwise an empty list."""
         return [self.function] if self.written_by_user else []
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """Key of the compiled code: everything in the law except the values of its parameters.
+        """Key of the compiled code: all properties of the law that determine its code, except values of parameters.
 
         It includes the frames and free axes of the constraints that the function may use.
         """
@@ -154,7 +157,7 @@ class Quantity(ForceElement):
         return *super().structure, *coordinates, *(frame_numbers(frame).tobytes() for frame in frames)
 
     def as_law(self, traced: bool) -> Quantity:
-        """Return the quantity itself, because `coordinate` already calls a compilable copy of a user function.
+        """Return the quantity itself: its method `coordinate` already calls a compilable copy of the user function.
 
         `traced` is unused.
         """
@@ -214,9 +217,10 @@ class Gap(ForceElement):
         return 1.0
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return the distance of the joint's angle from its limit, rad, as a list of one float; empty for other gaps.
+        """Return the distance of the joint's angle from its limit, rad, as a list of one float.
 
-        `angles` are the 1-2-3 angles (3,), rad, of joints by name, with all turns counted.
+        The list is empty for gaps that are not angles. `angles` are the 1-2-3 angles (3,), rad, of joints by name, with
+        all turns counted.
         """
         if not self.turning:
             return []
@@ -247,11 +251,11 @@ class Gap(ForceElement):
 
     @property
     def sources(self) -> list[Any]:
-        """User-defined gap function in a list, or an empty list."""
+        """List with the gap function if it is user-defined, otherwise an empty list."""
         return [] if self.of_source is None else [self.of_source]
 
     def as_law(self, traced: bool) -> Gap:
-        """Return the quantity itself, because the gap function already is a compilable copy of a user function.
+        """Return the gap itself: its gap function already is a copy of the user function that can be compiled.
 
         `traced` is unused.
         """
@@ -285,7 +289,7 @@ def used_parts(title: str, function: Function, parts: Mapping[str, Any], probe: 
 def _of_view(function: Function, t: Jet, view: StateView) -> Any:
     """Return the value of a user function at time t, a jet; NaN where Python would raise an error.
 
-    `view` is the state as seen by the function.
+    `view` is the state as passed to the function.
     """
     value, checks = of_floats(function, t, view, wrap=TracedView)
     for x in checks:

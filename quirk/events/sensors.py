@@ -24,7 +24,9 @@ def sensors(
     radius: float,
     action: ActionLike = "record",
 ) -> list[Event]:
-    """Return events for pairs of bodies, as items for a `System`; each occurs when the distance falls below a radius.
+    """Return events for pairs of bodies; each event occurs when the distance of a pair falls below a radius.
+
+    The events are items for a `System`.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ def _elementwise(function: Callable[..., Any], count: int) -> Callable[..., Any]
 
 
 def _method(name: str) -> Callable[[Any], Any]:
-    """Return a function that calls the numpy function `name`, and on jets their method of the same name."""
+    """Return a function that applies the numpy function `name`; for jets, numpy calls their method of this name."""
     return lambda x: getattr(np, name)(x)
 
 
@@ -118,7 +118,7 @@ def _check_type(dtype: Any) -> None:
 
 
 def _logical(condition: Callable[..., Any], on_truths: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls `condition` if any argument is a Condition of jets, and `on_truths` otherwise."""
+    """Return a function that combines truth values: by `condition` for Conditions of jets, otherwise by `on_truths`."""
 
     def combined(*truths: Any) -> Any:
         return condition(*truths) if any(isinstance(x, Condition) for x in truths) else on_truths(*truths)
@@ -210,7 +210,7 @@ _BUILT_IN = dict(vars(builtins))
 
 
 def has_own_builtins(function: types.FunctionType) -> bool:
-    """Whether the built-in functions that a function uses are Python's original ones."""
+    """Whether a function uses Python's original built-in functions, and not replacements by the user."""
     names = set(function.__code__.co_names) & _BUILT_IN.keys()
     untyped: Any = function  # not every type checker has `__builtins__`
     own: dict[str, Any] = untyped.__builtins__

@@ -22,10 +22,10 @@ LONG = 256
 
 
 class Changes:
-    """Selection of user functions that must run in Python because other functions may modify values that they read.
+    """Selection of user functions that must run in Python, because other functions may modify values that they read.
 
-    All other functions are compiled, with their outside values as constants. After the actions of events and at its
-    end, a run checks that these values have not changed.
+    The remaining functions are compiled, with the outside values that they read as constants. A run checks after the
+    actions of events, and at its end, that these values have not changed.
 
     Parameters
     ----------
@@ -55,12 +55,12 @@ class Changes:
         return effects is not None and effects.remembers
 
     def may_alter(self, function: Any) -> bool:
-        """Whether a call of `function` may modify values that a function called in Python reads."""
+        """Whether a call of `function` may modify values that are read by functions called in Python."""
         readers = [*self._others.values(), *(Effects(f) for f, reads, _ in self._known.values() if reads is None)]
         return any(self._others[id(function)].may_change(reader) for reader in readers)
 
     def unforeseen(self) -> list[str]:
-        """Return the names of compiled functions whose outside values have changed unexpectedly."""
+        """Return the names of compiled functions whose outside values have changed although no change was expected."""
         kept = [(function, reads, before) for function, reads, before in self._known.values() if reads is not None]
         return [_title(function) for function, reads, before in kept if not _is_unchanged(before, _read_by(reads))]
 

@@ -1,7 +1,7 @@
 """Conservative analysis of the outside values that user functions read and may modify.
 
 An outside value is a global variable, closure variable or attribute. A function called in Python during a run may
-change values that another function reads. Machine code would keep the old values, so the other function must then also
+change values that another function reads. As machine code would keep the old values, the other function must then also
 run in Python. An unknown effect counts as a change.
 """
 
@@ -193,7 +193,7 @@ class Effects:
             self._visit_all(vars(x).values())
 
     def _note_call(self, x: types.FunctionType, call: CallSite) -> None:
-        """Record a call in the function `x` that may receive an array for its result, and so modify it."""
+        """Record whether a call in the function `x` may modify an array that is passed to receive the result."""
         first = _variables(x).get(call.variable or "")
         if call.names:
             self.mutates |= call.may_give_output(of_module=isinstance(first, types.ModuleType))
@@ -218,7 +218,7 @@ class Effects:
     def _read(self, slot: Any, keep: Any, value: Any) -> None:
         """Record that the function reads `value` from the variable `slot`, and analyze the value.
 
-        `keep` is stored so that its id remains valid.
+        `keep`, the object whose id is part of `slot`, is stored so that this id remains valid.
         """
         self._seen[id(keep)] = keep
         self.slots.add(slot)
@@ -246,10 +246,7 @@ class Effects:
         self._holders[id(x)] = x
 
     def _visit_class(self, x: type, creates: bool) -> None:
-        """Analyze a class whose objects the function uses.
-
-        If `creates`, the function also creates such objects.
-        """
+        """Analyze a class whose objects the function uses; if `creates`, the function also creates such objects."""
         for base in x.__mro__:
             if root_of(base) in LIBRARIES or base.__module__ == "builtins":
                 continue

@@ -24,7 +24,10 @@ from .tracer_conversions import frozen
 
 
 def _chosen_by_user(condition: Any, a: Any, b: Any) -> Any:
-    """Replacement of `quirk.where`, for scalars only: return `a` where a condition is true and `b` otherwise."""
+    """Replacement of `quirk.where` in compiled functions: return `a` where a condition is true and `b` otherwise.
+
+    The arguments must be scalars.
+    """
     if any(type(x) in (TracerArray, list, tuple) for x in (condition, a, b)):
         raise NotTraceableError("arrays are chosen from")
     if any(isinstance(x, bool | np.bool_ | Truth) for x in (a, b)):

@@ -236,7 +236,7 @@ class Motion(Immutable):
         return Motion.sum([self, other]) if isinstance(other, Motion) else NotImplemented
 
     def _with(self, added: tuple[Motion, ...]) -> Motion:
-        """Return this motion with `added` as the other terms of the sum."""
+        """Return a copy of this motion with the motions `added` as the other terms of its sum."""
         return Motion(
             self.kind, self.breaks, self.coefficients, self.functions, self._bounded, period=self.period, added=added
         )
@@ -273,7 +273,10 @@ class Motion(Immutable):
         return np.unique(np.concatenate([part._own_kinks() for part in self.parts]))
 
     def kinks_between(self, start: float, end: float) -> np.ndarray:
-        """Return the times of all kinks (see `kinks`) from `start` to `end`, s, in all periods."""
+        """Return the times, s, from `start` to `end` at which a derivative of the motion jumps, in all periods.
+
+        Only jumps that affect integration steps are included, see `kinks`.
+        """
         kinks_of_parts = []
         for part in self.parts:
             times = part._own_kinks()
@@ -296,7 +299,10 @@ class Motion(Immutable):
         return np.sum([part._own_derivatives(t, order) for part in self.parts], axis=0)
 
     def derivatives_for(self, owner: str, t: float, order: int) -> np.ndarray:
-        """Return `derivatives`; errors name the owner, such as 'Drive "motor", motion'."""
+        """Return the value and its first `order` time derivatives at time t (s), as `derivatives` does.
+
+        Errors name the owner of the motion, such as 'Drive "motor", motion'.
+        """
         try:
             return self.derivatives(t, order)
         except InputError as error:

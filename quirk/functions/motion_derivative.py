@@ -9,12 +9,15 @@ from .motion_kernels import FUNCTION, PIECES, SINUSOID
 
 
 def derivative_of(motion: Motion) -> Motion:
-    """Return the time derivative of a motion as a motion; that of a user function has one derivative fewer."""
+    """Return the time derivative of a motion, as a motion.
+
+    The derivative of a user function has one available time derivative fewer than the function.
+    """
     return Motion.sum([_derivative_alone(part) for part in motion.parts])
 
 
 def _derivative_alone(motion: Motion) -> Motion:
-    """Return the derivative of a single motion, without the other terms of a sum."""
+    """Return the time derivative of the first term of a motion, without the other terms of a sum."""
     if motion.kind == FUNCTION:
         return Motion(FUNCTION, motion.breaks, motion.coefficients, (*motion.functions[1:], None))
     if motion.kind == SINUSOID:

@@ -33,7 +33,7 @@ MOST_ARGUMENTS = {"where": 3, "clip": 3}
 
 
 def of_numpy(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement of the numpy function `name`, which calls `of_tracers` if any argument is a tracer."""
+    """Return a replacement of the numpy function `name`: it calls `of_tracers` if any argument is a tracer."""
     original = getattr(np.linalg, name) if name == "norm" else getattr(np, name)
     most = original.nin if isinstance(original, np.ufunc) else MOST_ARGUMENTS.get(name, 2)
 
@@ -60,7 +60,7 @@ def _elements(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_library(name: str, symbol: str) -> Callable[..., Any]:
-    """Return a replacement of the numpy function `name`; on tracers it calls `symbol` of the C library."""
+    """Return a replacement of the numpy function `name`: for tracers it calls the C library's function `symbol`."""
 
     def of_tracer(*x: Any) -> Any:
         numbers = [operand(number)[0] for number in x]
@@ -127,7 +127,7 @@ def _where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _truths(condition: Any) -> np.ndarray:
-    """Return an array of truth values; a NotTraceableError is raised for numbers."""
+    """Return a condition as an array of truth values; a NotTraceableError is raised if it consists of numbers."""
     data = data_of(condition)
     if data.dtype != TRUTH and not all(isinstance(x, Truth | np.bool_) for x in data.flat):
         raise NotTraceableError("a number in place of a condition")

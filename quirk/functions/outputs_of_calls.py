@@ -40,10 +40,10 @@ class CallSite:
     argument_count: float
 
     def may_give_output(self, *, of_module: bool, names: Collection[str] = ()) -> bool:
-        """Whether the call has enough arguments to include an output array.
+        """Whether the call has so many arguments that one of them may be the output array.
 
-        `of_module` is true if the function belongs to a module. `names` are possible names of the function, for
-        calls whose attribute names are empty.
+        `of_module` is true if the function belongs to a module. `names` are possible names of the function, for calls
+        whose attribute names are empty.
         """
         return any(self.argument_count > _arguments_before_output(name, of_module) for name in self.names or names)
 

@@ -20,7 +20,7 @@ SUM_COMPENSATES = sys.version_info >= (3, 12)
 
 
 def _of_math(name: str, of_jet: Callable[..., Any], symbol: str = "") -> Callable[..., Any]:
-    """Return a replacement of the `math` function `name`, which applies `of_jet` to the jets of tracers.
+    """Return a replacement of the `math` function `name`: for tracers it applies `of_jet` to their jets.
 
     `symbol` is the name of the function in the C library if there is one.
     """

@@ -64,9 +64,9 @@ class Tracer(_Opaque):
     Attributes
     ----------
     _quirk_jet : the number with its derivatives
-    _quirk_numpy : True if the number is a numpy.float64 in Python, whose operations raise no errors; False for a float
-    _quirk_integer : True if the number is an integer in Python, whose zero has no sign; a condition of the machine code
-        if this is unknown; None otherwise
+    _quirk_numpy : whether the number is a numpy.float64 in Python, whose operations raise no errors, and not a float
+    _quirk_integer : True if the number is an integer in Python, whose zero has no sign; None if it is not; a condition
+    of the machine code if this is unknown
     """
 
     __slots__ = ("_quirk_integer", "_quirk_jet", "_quirk_numpy")
@@ -177,7 +177,7 @@ CONSTANTS = {float: False, int: False, bool: False, np.float64: True, np.int64: 
 
 
 def operand(x: Any) -> tuple[Any, bool, Any]:
-    """Return x as a jet or float, whether it is a numpy number, and whether it is an integer.
+    """Return x as a jet or float, whether it is a numpy number in Python, and whether it is an integer there.
 
     NotTraceableError is raised if x is not a number.
     """
@@ -207,7 +207,7 @@ def _combined(left: Tracer, right: Any, combine: Callable[[Any, Any], Any], rais
 
 
 def checked(x: Tracer) -> Tracer:
-    """Return x, after recording it as a result for which Python would raise an error if it is not finite."""
+    """Record x as a result for which Python would raise an error if it is not finite, and return x."""
     Tracer.checks.append(x._quirk_jet.value)
     return x
 
@@ -224,10 +224,10 @@ def _compared(name: str, left: Tracer, right: Any) -> Any:
 
 
 def value_of(name: str, *arguments: Any) -> Any:
-    """Evaluate the function `name` of the C library for jets and floats.
+    """Return the value of the C library's function `name` for jets and floats, without derivatives.
 
-    The result is None if the values of the jets are neither floats nor traced values, but numbers that define such
-    functions as methods, such as dual numbers.
+    The result is None if the values of the jets are numbers with such functions as methods, such as dual numbers,
+    instead of floats or traced values.
     """
     values = [x.value if isinstance(x, Jet) else x for x in arguments]
     first = next((x for x in values if isinstance(x, TracedValue)), None)
@@ -260,7 +260,7 @@ def quotient(a: Any, b: Any) -> Jet:
 
 
 def is_scalar(*numbers: Any) -> bool:
-    """Whether any argument is a number other than a float or traced value, such as a dual number."""
+    """Whether any argument is a special number, such as a dual number, instead of a float or traced value."""
     return not all(isinstance(x, float | TracedValue) for x in numbers)
 
 

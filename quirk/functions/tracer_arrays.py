@@ -58,7 +58,7 @@ class TracerArray(_Opaque):
 
     @property
     def T(self) -> TracerArray:
-        """The transposed array; it shares its elements."""
+        """The transposed array, which shares the elements of this array."""
         return TracerArray(self._quirk_data.T)
 
     def __len__(self) -> int:
@@ -136,7 +136,7 @@ class TracerArray(_Opaque):
     __ipow__ = __imatmul__ = __iand__ = __ior__ = __ifloordiv__ = __imod__ = refusing("an array is changed in place")
 
     def _set(self, value: Any) -> TracerArray:
-        """Set all elements in place, including in arrays that share them."""
+        """Set all elements in place; arrays that share the elements change as well."""
         self[...] = value
         return self
 
@@ -179,7 +179,7 @@ class TracerArray(_Opaque):
         return TracerArray(self._quirk_data.copy())
 
     def ravel(self) -> TracerArray:
-        """Return the array with a single axis; it shares its elements."""
+        """Return an array with a single axis that shares the elements of this array."""
         return TracerArray(self._quirk_data.ravel())
 
     def flatten(self) -> TracerArray:
@@ -187,7 +187,7 @@ class TracerArray(_Opaque):
         return TracerArray(self._quirk_data.flatten())
 
     def reshape(self, *shape: Any) -> TracerArray:
-        """Return the array with another shape; it shares its elements."""
+        """Return an array with another shape that shares the elements of this array."""
         return TracerArray(self._quirk_data.reshape(*shape))
 
     def sum(self) -> Any:
@@ -235,12 +235,12 @@ def data_of(x: Any) -> np.ndarray:
 
 
 def real(data: np.ndarray) -> np.ndarray:
-    """Return data in which integers are converted to floats."""
+    """Return a copy of data in which integers are converted to floats."""
     return data if data.dtype == object else data.astype(float).astype(object)
 
 
 def wrapped(data: Any) -> Any:
-    """Return data as numpy would return them: as an array, or as a scalar if there are no axes."""
+    """Return data in the form in which numpy would return them: as an array, or as a scalar if there are no axes."""
     if isinstance(data, np.ndarray) and data.ndim:
         return TracerArray(data)
     x = data[()] if isinstance(data, np.ndarray) else data
@@ -250,7 +250,7 @@ def wrapped(data: Any) -> Any:
 
 
 def constant(*data: np.ndarray) -> bool:
-    """Whether arrays contain neither tracers nor unknown truth values."""
+    """Whether arrays consist of constants only, without tracers and unknown truth values."""
     return not any(isinstance(x, Tracer | Truth) for one in data if one.dtype == object for x in one.flat)
 
 
@@ -262,7 +262,7 @@ def plain(data: np.ndarray) -> np.ndarray:
 
 
 def from_numpy(x: Any) -> Any:
-    """Return a numpy array, computed from constants, as a TracerArray; return a scalar unchanged."""
+    """Return a numpy array computed from constants as a TracerArray, and a scalar unchanged."""
     if isinstance(x, np.ndarray):
         if x.dtype not in (REAL, INTEGER, TRUTH):
             raise NotTraceableError(f"an array of {x.dtype}")
@@ -297,7 +297,7 @@ def elementwise(function: Callable[..., Any], of_numpy: Callable[..., Any], *arg
 
 
 def _element(x: Any) -> Any:
-    """Return an element as the scalar type that numpy uses in its computations."""
+    """Return an element of data as the scalar type in which numpy computes with it."""
     return np.float64(x) if type(x) is float else x
 
 

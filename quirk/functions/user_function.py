@@ -1,8 +1,8 @@
 """Copies of user functions that can be evaluated on jets or compiled to machine code.
 
-Jets are numbers with derivatives; tracers are placeholders for numbers that record operations. In a copy, the global
-and closure names refer to replacements, such as those of `math` and numpy functions, which would convert their
-arguments to floats or branch on them. Only listed operations, functions and values are allowed; lists, dicts, arrays
+Jets are numbers with derivatives; tracers are placeholders for numbers that record operations. The functions of `math`
+and numpy would convert such arguments to floats or branch on them. In a copy, the global and closure names therefore
+refer to replacements of these functions. Only listed operations, functions and values are allowed; lists, dicts, arrays
 and objects are read-only. A copy is therefore purely arithmetic, and a single run records the operations for all times.
 Everything else raises NotTraceableError.
 """
@@ -28,7 +28,7 @@ from .tracer_conversions import traced_arguments, untraced
 
 
 class _Copies:
-    """Store of the copies created so far.
+    """Cache of the copies of user functions that have been made so far.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ def of_floats(
 def takes_state(function: Any, names: Sequence[str]) -> bool:
     """Whether a function has the arguments (t, state) instead of the arguments `names`.
 
-    A function with two required arguments is taken as a function of (t, state), unless `names` has two entries.
+    A function with two required arguments is treated as a function of (t, state), unless `names` has two entries.
     """
     if len(names) == 2 or not callable(function) or isinstance(function, Expression):
         return False
@@ -158,7 +158,7 @@ def read_only(x: Any) -> Any:
 
 
 def _with_jets(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of tracers that calls a function of jets, such as an `Expression`."""
+    """Return a function that applies `function`, a function of jets such as an `Expression`, to tracers."""
 
     def call(*arguments: Any) -> Any:
         (result,) = traced_arguments([function(*map(untraced, arguments))])

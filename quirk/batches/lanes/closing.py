@@ -1,8 +1,8 @@
 """Loop-closing constraint rows in SIMD lanes, and their multipliers.
 
-The joints of a spanning forest are eliminated; the C remaining rows A, with right-hand sides b, close its loops. With
-the accelerations a_0 of the forest without these rows, and its accelerations X due to unit multipliers of each row,
-the multipliers x solve A X x = b - A a_0.
+The joints of a spanning forest are eliminated; the C remaining constraint rows A, with right-hand sides b, close the
+loops of the system. With the accelerations a_0 of the forest without these rows, and its accelerations X due to a unit
+multiplier of each row, the multipliers x solve A X x = b - A a_0.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ BODY = 8 * BODY_LOAD
 def close_row(
     closing: np.ndarray, numbers: np.ndarray, y: np.ndarray, kin: np.ndarray, work: np.ndarray, c: int
 ) -> None:
-    """Compute loop-closing constraint row c: the loads of its unit multiplier, inertial axes, and its right-hand side.
+    """Compute the loads of a unit multiplier of loop-closing row c, in inertial axes, and its right-hand side.
 
-    The kind and the bodies of the row are read from `closing` and its constants from `numbers`; `y` are the states and
+    The kind and the bodies of the row are read from `closing` and its constants from `numbers`; y are the states and
     `kin` the kinematics of the bodies. The force, the moments and the right-hand side are written to `work`.
     """
     e, n, o = ROW_ENTRIES * c, 8 * CLOSING_NUMBERS * c, 8 * CLOSING_WORK * c
@@ -105,7 +105,7 @@ def close_row(
 
 @kernel
 def unit(zero: Any, component: int) -> Any:
-    """Return the unit vector along an inertial axis in all lanes; `zero` is a SIMD vector of zeros."""
+    """Return the unit vector along inertial axis `component`, equal in all lanes; `zero` is a SIMD vector of zeros."""
     one = zero + 1.0
     if component == 0:
         return one, zero, zero
@@ -118,9 +118,11 @@ def unit(zero: Any, component: int) -> Any:
 def close_deviation(
     closing: np.ndarray, numbers: np.ndarray, y: np.ndarray, kin: np.ndarray, work: np.ndarray, c: int, level: int
 ) -> None:
-    """Set the right-hand side of loop-closing row c to minus its violation; `level`: 0 for poses, 1 for velocities.
+    """Set the right-hand side of loop-closing row c to minus its violation.
 
-    `y` are the states and `kin` the kinematics of the bodies; the other arguments are as in `close_row`.
+    `level` is 0 for the violation by poses and 1 by velocities. The kind and the bodies of the row are read from
+    `closing` and its constants from `numbers`; y are the states and `kin` the kinematics of the bodies. The right-hand
+    side is written to `work`.
     """
     e, n, o = ROW_ENTRIES * c, 8 * CLOSING_NUMBERS * c, 8 * CLOSING_WORK * c
     i, j, kind = at(closing, e + BODY_I), at(closing, e + BODY_J), at(closing, e + KIND)
@@ -152,7 +154,7 @@ def close_deviation(
 def row_times(work: Any, o: Any, motion: Any, i: Any, j: Any) -> Any:
     """Return the product of a loop-closing constraint row and the accelerations of its two bodies.
 
-    The row begins at element o of `work`; the accelerations of bodies i and j begin at elements i and j of `motion`.
+    The row is stored at offset o of `work`, and the accelerations of bodies i and j at offsets i and j of `motion`.
     """
     by_force = dot(load3(work, o + 8 * FORCE), minus(load3(motion, j), load3(motion, i)))
     by_i = dot(load3(work, o + 8 * MOMENT_I), load3(motion, i + ANGULAR))

@@ -151,9 +151,10 @@ def begin_body(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, loa
 
 @traced
 def begin_principal(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any) -> None:
-    """Compute the inertia and bias load of body b for body axes that are principal axes.
+    """Compute the inertia and bias load of body b, both in inertial axes, if its body axes are principal axes.
 
-    The arguments are as for `begin_body`.
+    They are written to `inertia` and `load_`. `constants` and `moments` are masses and moments of inertia of the
+    bodies, `y` their states, and `kin` their kinematics and applied loads.
     """
     J = tuple(load(moments, MOMENTS * b + 8 * k) for k in (0, 3, 5))
     R = [load3(kin, KIN * b + 8 * (ROTATION + 3 * row)) for row in range(3)]
@@ -165,10 +166,12 @@ def begin_principal(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any
 def _begin(
     constants: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any, R: Any, turned: Any, momentum: Any
 ) -> None:
-    """Compute the inertia of body b and its bias load, both in inertial axes; see `begin_body`.
+    """Compute the inertia of body b and its bias load, both in inertial axes, and write them to `inertia` and `load_`.
 
-    `R` holds the rows of the rotation matrix of the body, and `turned` the rows of R J. `momentum` is its angular
-    momentum in body axes minus that of a sphere with the middle principal moment of inertia.
+    The bias load is minus the sum of weight, applied loads and gyroscopic torque. `constants`, `y` and `kin` are
+    constants, states and kinematics of the bodies. `R` holds the rows of the rotation matrix of the body, and `turned`
+    the rows of R J for its inertia J. `momentum` is its angular momentum in body axes minus that of a sphere with the
+    middle principal moment of inertia.
     """
     k, c, f = KIN * b, CON * b, BODY * b
     mass = load(constants, c + 8 * MASS)
@@ -223,8 +226,8 @@ def evaluate_in_lanes(
     """Write the time derivatives y' at time t (s) and states y to `ydot`, for a group of eight members.
 
     `group` is the index of the group; `settled`, `probes`, `stage` and `before` are as in `applied_in_lanes`. If `row`
-    is not negative, `after` is then set to the state `first` plus the step size h (s) times the sum of the slopes of
-    all stages with the weights in this row of the tableau.
+    is not negative, `after` is then set to the state `first` plus the step size h (s) times the weighted sum of the
+    slopes of all stages; the weights are this row of the tableau.
     """
     joints, closing = tables.joints, tables.closing
     count, rows, ground = joints.shape[0] // JOINT_ENTRIES, closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1
@@ -271,7 +274,7 @@ def evaluate_in_lanes(
 
 @kernel
 def rows_of_group(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int) -> None:
-    """Compute and factorize the loop-closing rows at the states y, and correct the accelerations for them.
+    """Compute and factorize the loop-closing rows at the states y, and add their effect to the accelerations.
 
     `group` is the index of the group of members. Projections reuse the factorization.
     """
@@ -289,10 +292,10 @@ def rows_of_group(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: n
 
 @kernel
 def displace_in_lanes(y: np.ndarray, kin: np.ndarray, motion: np.ndarray, level: int, length: float) -> Any:
-    """Add displacements of all bodies to their poses or, at level 1, to their velocities.
+    """Add displacements of all bodies to their poses (level 0) or velocities (level 1).
 
     `y` are the states, and `motion` the displacements: translations and rotations, inertial axes. Returns the largest
-    squared displacement in each lane; translations are divided by `length`, the characteristic length, m. `kin` holds
+    squared displacement in each lane, with translations divided by `length`, the characteristic length, m. `kin` holds
     the rotation matrices with which rotations are converted to body axes.
     """
     largest = splat(0.0)
@@ -311,10 +314,10 @@ def displace_in_lanes(y: np.ndarray, kin: np.ndarray, motion: np.ndarray, level:
 
 @kernel
 def correct(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int, level: int) -> Any:
-    """Take one iteration of the projection onto the constraints; return the largest squared displacement per lane.
+    """Perform one iteration of the projection onto the constraints; return the largest squared displacement per lane.
 
-    The last factorization of the loop-closing rows is used. `level` is 0 for poses and 1 for velocities, y are the
-    states, and `group` is the index of the group of members.
+    The states y of the group of members with index `group` are changed in place, with the last factorization of the
+    loop-closing rows. `level` is 0 for poses and 1 for velocities.
     """
     joints, closing = tables.joints, tables.closing
     count, rows, ground = joints.shape[0] // JOINT_ENTRIES, closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1
@@ -347,9 +350,9 @@ def correct(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndar
 
 @kernel
 def project_in_lanes(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int) -> None:
-    """Project the states y of a group of members onto the constraints with the last factorization.
+    """Project the states y of a group of members onto the constraints, with the last factorization of their rows.
 
-    The last correction in each lane, relative to the largest allowed correction, is stored in work.notes.
+    The size of the last correction in each lane, relative to the largest allowed correction, is stored in `work.notes`.
     """
     size = y.shape[0] // STATE
     constants = numbers.constants[CON * size * group : CON * size * (group + 1)]

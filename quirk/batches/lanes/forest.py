@@ -1,13 +1,13 @@
 """Joints of a spanning forest in SIMD lanes: geometry, and elimination of degrees of freedom by articulated inertias.
 
-The articulated inertia I of a body, in inertial axes, is the inertia of the body together with all its descendants in
-the forest, which move relative to it as their joints allow. The degrees of freedom n of each joint are eliminated one
+The articulated inertia I of a body, in inertial axes, is the inertia of the body with all its descendants in the
+forest, which move relative to the body as their joints allow. The degrees of freedom n of each joint are eliminated one
 after the other: U = I n, I <- I - U U^T / (n . U), as in `quirk.dynamics.sparse.kernels.articulated`.
 
-Names of arguments in this file: t is the index of a joint of the forest. The integers of a joint, in `joints`, are its
-bodies and the motions that it restricts; `numbers` are constants. An index such as o, f or `rest` is the element of a
-flat array at which data begin: o for a joint and f for a degree of freedom, both in `work` (called `joints` in some
-functions), and `rest` for an inertia. The layout of the arrays is in `quirk.batches.lanes.records`.
+Names of arguments in this file: t is the index of a joint of the forest. `joints` contains the integers of each joint:
+its bodies and the motions that it restricts; `numbers` are constants. An argument such as o, f or `rest` is the offset
+in a flat array at which data begin: o for a joint and f for a degree of freedom, both in `work` (called `joints` in
+`without_freedom`), and `rest` for an inertia. The layout of the arrays is in `quirk.batches.lanes.records`.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def place(joints: np.ndarray, numbers: np.ndarray, kin: np.ndarray, work: np.nda
 
 @kernel
 def freedoms_at(joints: np.ndarray, e: int) -> int:
-    """Return the offset of the first rotational degree of freedom of a joint in the work array of the joint.
+    """Return the offset of the first rotational degree of freedom in the data of a joint in the array `work`.
 
     The integers of the joint (bodies and restricted motions) begin at element e of `joints`.
     """
@@ -114,9 +114,9 @@ def freedoms_at(joints: np.ndarray, e: int) -> int:
 def invert(work: np.ndarray, o: int, axis: int, rows: int) -> None:
     """Replace the normals of the 1 to 3 rotation rows of a joint by their dual basis, in inertial axes.
 
-    The dual vectors d_k span the same space as the normals n_k, with d_k . n_m = 1 if k = m and otherwise 0. The
-    normals begin at offset DUALS from element o of `work`, where the data of the joint begin. If there are two rows,
-    the axis of free rotation n_1 x n_2, not normalized, is written to `work` from element `axis` on.
+    The dual vectors d_k span the same space as the normals n_k, with d_k . n_m = 1 if k = m and otherwise 0. The data
+    of the joint begin at offset o of `work`, the normals at offset DUALS from there. If there are two rows, the axis of
+    free rotation n_1 x n_2, not normalized, is written to `work` at offset `axis`.
     """
     a = load3(work, o + 8 * DUALS)
     if rows == 1:
@@ -139,7 +139,7 @@ def invert(work: np.ndarray, o: int, axis: int, rows: int) -> None:
 
 @traced
 def inertia_at(array: Any, o: Any) -> Any:
-    """Return the inertia that begins at element o of `array`, as three blocks (3, 3).
+    """Return the inertia that is stored at offset o of `array`, as three blocks (3, 3).
 
     The blocks are translation-translation, translation-rotation, and rotation-rotation.
     """
@@ -153,14 +153,14 @@ def inertia_at(array: Any, o: Any) -> Any:
 
 @traced
 def store_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Store an inertia, passed as three blocks, in `array` from element o on."""
+    """Store an inertia, given as three blocks (3, 3), at offset o of `array`."""
     for k, x in enumerate(entries(inertia)):
         store(array, o + 8 * k, x)
 
 
 @traced
 def gather_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Add an inertia, passed as three blocks, in place to the inertia that begins at element o of `array`."""
+    """Add an inertia, given as three blocks (3, 3), to the inertia stored at offset o of `array`."""
     for k, x in enumerate(entries(inertia)):
         store(array, o + 8 * k, load(array, o + 8 * k) + x)
 
@@ -169,8 +169,8 @@ def gather_inertia(array: Any, o: Any, inertia: Any) -> None:
 def without_freedom(joints: Any, f: Any, inertia: Any, momentum: Any) -> Any:
     """Return an articulated inertia I after elimination of one degree of freedom n: I - U U^T / (n . U), U = I n.
 
-    `momentum` holds the linear and angular part of U, the momentum due to unit velocity along n, followed by n . U;
-    these values are stored at element f of `joints`.
+    `momentum` holds the linear and angular part of U, the momentum due to unit velocity along n, followed by n . U.
+    These values are stored at offset f of `joints`, the quantities computed for the joints.
     """
     of_shifts, of_turns, resistance = momentum
     compliance = 1.0 / resistance
@@ -182,10 +182,10 @@ def without_freedom(joints: Any, f: Any, inertia: Any, momentum: Any) -> Any:
 
 @traced
 def store_bias(work: Any, o: Any, inertia: Any) -> None:
-    """Compute the load that gives an articulated inertia the acceleration prescribed by the rows of its joint.
+    """Compute and store the load that gives a body the relative acceleration prescribed by the rows of its joint.
 
-    Inertia and load refer to the point of the joint. The load is stored with the data of the joint, which begin at
-    element o of `work`.
+    `inertia` is the articulated inertia of the body; inertia and load refer to the joint point. The load is stored with
+    the data of the joint, at offset o of `work`.
     """
     shifts, mixed, turns = inertia
     shift, turn = load3(work, o + 8 * SHIFT), load3(work, o + 8 * TURN)
@@ -196,10 +196,11 @@ def store_bias(work: Any, o: Any, inertia: Any) -> None:
 
 @traced
 def at_point(work: Any, o: Any, inertia: Any, child: Any) -> Any:
-    """Return a child's articulated inertia, referred to the point of its joint instead of its center of mass.
+    """Return the articulated inertia of the child of a joint, about the joint point instead of its center of mass.
 
-    The inertia begins at element `child` of `inertia`. The result is also stored with the data of the joint, which
-    begin at element o of `work`, together with the load that produces the acceleration prescribed by the joint.
+    The inertia about the center of mass is stored at offset `child` of `inertia`. The result, and the load that
+    produces the relative acceleration prescribed by the joint, are stored with the data of the joint, at offset o of
+    `work`.
     """
     there = shifted(inertia_at(inertia, child), load3(work, o + 8 * REACH_CHILD))
     store_inertia(work, o + 8 * INERTIA, there)
@@ -209,9 +210,10 @@ def at_point(work: Any, o: Any, inertia: Any, child: Any) -> Any:
 
 @traced
 def left_by_hinge(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
-    """Return the articulated inertia of a child after elimination of the degree of freedom of a hinge.
+    """Return the articulated inertia of the child of a hinge, about the joint point, without the rotation of the hinge.
 
-    The data of the degree of freedom begin at element f of `work`; the other arguments are as in `at_point`.
+    The inertia of the child about its center of mass is stored at offset `child` of `inertia`. Data are stored at
+    offset o of `work` for the joint and at offset f for its degree of freedom.
     """
     there = at_point(work, o, inertia, child)
     return without_freedom(work, f, there, turn_momentum(there, load3(work, f + 8 * DIRECTION)))
@@ -219,10 +221,11 @@ def left_by_hinge(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
 
 @traced
 def left_by_ball(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
-    """Return the articulated inertia of a child after elimination of the three rotations of a ball joint.
+    """Return the articulated inertia of the child of a ball joint, about the joint point, without its three rotations.
 
-    Only its block of translations is not zero, because a ball joint transmits no moments. The data of the three degrees
-    of freedom begin at element f of `work`; the other arguments are as in `at_point`.
+    Only the block of translations is not zero, because a ball joint transmits no moments. The inertia of the child
+    about its center of mass is stored at offset `child` of `inertia`. Data are stored at offset o of `work` for the
+    joint and at offset f for its three degrees of freedom.
     """
     left = at_point(work, o, inertia, child)
     for k in range(3):
@@ -236,16 +239,17 @@ def left_by_ball(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
 
 @traced
 def pass_on(work: Any, o: Any, left: Any, inertia: Any, parent: Any) -> None:
-    """Add the inertia `left`, which refers to the point of a joint, to the articulated inertia of the parent body.
+    """Add the inertia `left` that a joint transmits to the articulated inertia of the parent body.
 
-    The inertia of the parent begins at element `parent` of `inertia`, the data of the joint at element o of `work`.
+    `left` is about the joint point. The inertia of the parent is stored at offset `parent` of `inertia`, the data of
+    the joint at offset o of `work`.
     """
     gather_inertia(inertia, parent, shifted(left, times(load3(work, o + 8 * REACH_PARENT), -1.0)))
 
 
 @kernel
 def articulate(joints: np.ndarray, inertia: np.ndarray, work: np.ndarray, t: int, ground: int) -> None:
-    """Eliminate the degrees of freedom of joint t from the inertia of its child, and add the rest to the parent.
+    """Eliminate the degrees of freedom of joint t from the inertia of its child, and add the result to the parent's.
 
     Nothing is added to the ground, the body with index `ground`. `joints` are the bodies and restricted motions of the
     joints, `inertia` the articulated inertias of the bodies, and `work` the quantities computed for the joints.
@@ -288,8 +292,8 @@ def prescribe(work: np.ndarray, t: int) -> None:
 def shift_out(work: Any, f: Any, inertia: Any, rest: Any) -> None:
     """Eliminate one translational degree of freedom of a joint from an articulated inertia, in place.
 
-    The inertia begins at element `rest` of `inertia`. The direction of the degree of freedom is read, and the results
-    of the elimination are stored, at element f of `work`.
+    The inertia is stored at offset `rest` of `inertia`. The data of the degree of freedom begin at offset f of `work`:
+    its direction is read, and the results of the elimination are stored.
     """
     whole = inertia_at(inertia, rest)
     momentum = shift_momentum(whole, load3(work, f + 8 * DIRECTION))
@@ -300,8 +304,8 @@ def shift_out(work: Any, f: Any, inertia: Any, rest: Any) -> None:
 def turn_out(work: Any, f: Any, inertia: Any, rest: Any) -> None:
     """Eliminate one rotational degree of freedom of a joint from an articulated inertia, in place.
 
-    The inertia begins at element `rest` of `inertia`. The direction of the degree of freedom is read, and the results
-    of the elimination are stored, at element f of `work`.
+    The inertia is stored at offset `rest` of `inertia`. The data of the degree of freedom begin at offset f of `work`:
+    its direction is read, and the results of the elimination are stored.
     """
     whole = inertia_at(inertia, rest)
     momentum = turn_momentum(whole, load3(work, f + 8 * DIRECTION))
@@ -314,9 +318,9 @@ def gather_loads(
 ) -> None:
     """Add the load transmitted by joint t, for a parent without acceleration, to the loads on the parent.
 
-    If `prescribed`, the constraint rows prescribe relative accelerations (SHIFT and TURN in `work`); otherwise these
-    are zero. `joints` are the bodies and restricted motions of the joints, `load_` holds the loads on all bodies, and
-    `ground` is the index of the ground.
+    If `prescribed`, the relative accelerations prescribed by the constraint rows are those in `work` (SHIFT and TURN);
+    otherwise they are zero. `joints` are the bodies and restricted motions of the joints, `load_` holds the loads on
+    all bodies, and `ground` is the index of the ground.
     """
     e, o = JOINT_ENTRIES * t, 8 * JOINT_WORK * t
     child, parent = 8 * BODY_LOAD * at(joints, e + CHILD), 8 * BODY_LOAD * at(joints, e + PARENT)
@@ -350,8 +354,8 @@ def gather_loads(
 def unload(joints: np.ndarray, work: np.ndarray, t: int) -> None:
     """Set the accelerations along the degrees of freedom of joint t, for a parent without acceleration, to zero.
 
-    `joints` are the bodies and restricted motions of the joints, and `work` the quantities computed for them. This is
-    their value if no load acts on the child and its descendants.
+    They are zero if no load acts on the child of the joint and its descendants. `joints` are the bodies and restricted
+    motions of the joints, and `work` the quantities computed for them.
     """
     e, o = JOINT_ENTRIES * t, 8 * JOINT_WORK * t
     first, zero = freedoms_at(joints, e) if at(joints, e + COINCIDES) != 0 else FREEDOMS, splat(0.0)
@@ -364,8 +368,9 @@ def unload(joints: np.ndarray, work: np.ndarray, t: int) -> None:
 def follow(joints: np.ndarray, work: np.ndarray, motion: np.ndarray, t: int, prescribed: bool) -> None:
     """Compute the accelerations of the child of joint t from those of its parent; both are stored in `motion`.
 
-    `joints` has the indices of the bodies and the kinds of constraint rows of each joint, `work` the vectors and
-    inertias of each joint at the present state; `prescribed` is as in `gather_loads`.
+    If `prescribed`, the relative accelerations prescribed by the constraint rows are added. `joints` has the indices of
+    the bodies and the kinds of constraint rows of each joint, `work` the vectors and inertias of each joint at the
+    present state.
     """
     e, o = JOINT_ENTRIES * t, 8 * JOINT_WORK * t
     child, parent = 8 * BODY_LOAD * at(joints, e + CHILD), 8 * BODY_LOAD * at(joints, e + PARENT)
@@ -400,7 +405,8 @@ def deviate(
 ) -> None:
     """Set the relative displacement prescribed by the constraint rows of joint t to minus their violation.
 
-    `level` is 0 for poses and 1 for velocities; the other arguments are as in `place`, and `y` are the states.
+    `level` is 0 for poses and 1 for velocities, and y are the states. The other arguments are as in `place`; the
+    displacement is written to `work`.
     """
     e, n, o = JOINT_ENTRIES * t, 8 * JOINT_NUMBERS * t, 8 * JOINT_WORK * t
     child, parent = at(joints, e + CHILD), at(joints, e + PARENT)

@@ -24,7 +24,7 @@ from quirk.jit.llvm_functions import Native, native
 
 
 def law_print(element: ForceElement) -> Hashable | None:
-    """Return a key of the functions and motions of a force element; None if they may change or are not comparable.
+    """Return a key of the user functions and motions of a force element; None if they may change or are not comparable.
 
     Force elements with equal structure and equal keys differ only in numerical parameters.
     """
@@ -67,9 +67,9 @@ def _motion_print(motion: Motion) -> Hashable | None:
 
 
 def write_law(inputs: np.ndarray, fixed: np.ndarray, layout: LawLayout) -> None:
-    """Copy the parameters and frames of a force law from `fixed` to `inputs`, two arrays with the layout `layout`.
+    """Copy the parameters and frames of a force law from the inputs `fixed` to the inputs `inputs`.
 
-    Addresses of functions are not copied.
+    Both arrays have the layout `layout`. Addresses of functions are not copied.
     """
     inputs[: layout.first_function] = fixed[: layout.first_function]
     inputs[layout.first_motion :] = fixed[layout.first_motion :]

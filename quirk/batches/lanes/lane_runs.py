@@ -178,10 +178,10 @@ def _shares(groups: int, threads: int, steps: int) -> list[tuple[int, int]]:
 
 
 def _unmoved(before: np.ndarray, after: np.ndarray, length: float) -> np.ndarray:
-    """Return a mask of all lanes in which the projection has not changed the initial state of the member.
+    """Return a mask (lanes,) that is true where the projection has not changed the initial state of the member.
 
-    `before` and `after` (groups, n + 1, 13, 8) are the states in lanes; `before` is overwritten. `length` (m) is the
-    characteristic length.
+    `before` and `after` (groups, n + 1, 13, 8) are the states in lanes before and after the projection; `before` is
+    overwritten. `length` (m) is the characteristic length.
     """
 
     def largest(states: np.ndarray, first: int, end: int) -> np.ndarray:

@@ -1,9 +1,10 @@
 """Forests of joints in SIMD lanes: tables, constants and layout for the recursion over joints.
 
-A link is a body with the joint to its parent, the next body toward the root; bodies without a parent are free. The
-joint point of a link is the point of this joint; for a free body it is the center of mass. Links are stored from the
-tips to the roots, as in single runs (`quirk.dynamics.sparse.kernels.recursion`). Vectors are in inertial axes, and not
-in joint axes as in single runs: in lanes, rotating inertias from joint to joint would be slower.
+A link is a body with the joint to its parent, which is the next body toward the root; bodies without a parent are free.
+The joint point of a link is the point of this joint; for a free body it is the center of mass. Links are stored from
+the tips to the roots, as in runs of a single system (`quirk.dynamics.sparse.kernels.recursion`). Vectors are in
+inertial axes, whereas runs of a single system use joint axes: in lanes, rotating inertias from joint to joint would be
+slower.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ LINK_GEOMETRY = 18
 
 
 def suits(solver: Solver) -> bool:
-    """Return whether lanes compute the accelerations of a system by the recursion of single runs."""
+    """Return whether lanes can compute the accelerations of a system by recursion over its joints."""
     laws = solver.applied.table
     needs_rows = solver.closings.nodes.size or solver.frictions.element.size or laws.working.size
     return bool(solver.recursion.entries.size and not needs_rows)
@@ -86,9 +87,9 @@ def link_entries(model: Model, joints: Sequence[PlacedJoint]) -> np.ndarray:
 
 
 def link_geometry(model: Model, joints: Sequence[PlacedJoint]) -> np.ndarray:
-    """Return the geometry of the links of a model as a flat array.
+    """Return the geometry of the links of a model as a flat array, in the axes of body and parent.
 
-    If the recursion is not applicable, the array is filled with NaN.
+    If the recursion does not apply to the model, the array is filled with NaN.
     """
     chain = links(model, joints)
     if chain is None:

@@ -78,7 +78,7 @@ class MemberNumbers:
         return MemberNumbers(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def equals(self, other: MemberNumbers) -> bool:
-        """Whether all parameters equal those of `other` to the last bit; they include addresses of functions."""
+        """Whether all parameters, which include addresses of functions, equal those of `other` to the last bit."""
         names = [field.name for field in fields(self)]
         return all(getattr(self, name).tobytes() == getattr(other, name).tobytes() for name in names)
 
@@ -113,8 +113,8 @@ def geometry_of(model: Model, plan: LanePlan) -> tuple[np.ndarray, np.ndarray]:
 def in_lanes(rows: np.ndarray) -> np.ndarray:
     """Return data (count, k) of the members as a flat array in the memory layout of SIMD vectors.
 
-    Members are taken in groups of eight. A group is stored as k blocks of eight adjacent elements, one element for each
-    member (lane). The last group is filled up with copies of the last member.
+    Each group of eight members is stored as k blocks of eight adjacent elements, one element for each member (lane).
+    The last group is filled up with copies of the last member.
     """
     count, width = rows.shape
     groups = -(-count // WIDTH)
@@ -127,19 +127,25 @@ def in_lanes(rows: np.ndarray) -> np.ndarray:
 def by_member(inputs: np.ndarray) -> np.ndarray:
     """Return the inputs (count, inputs) of the force laws as a flat array, one member after the other.
 
-    The last group of eight is filled up with copies of the last member.
+    Copies of the last member are appended until the number of members is a multiple of eight.
     """
     return np.concatenate([inputs, np.repeat(inputs[-1:], -len(inputs) % WIDTH, axis=0)]).ravel()
 
 
 def from_lanes(flat: np.ndarray, count: int) -> np.ndarray:
-    """Return data (count, k) of the members from the flat array for SIMD; the inverse of `in_lanes`."""
+    """Return data (count, k) of the members from their flat array in the memory layout of SIMD vectors.
+
+    This is the inverse of `in_lanes`.
+    """
     groups = -(-count // WIDTH)
     return flat.reshape(groups, -1, WIDTH).swapaxes(1, 2).reshape(groups * WIDTH, -1)[:count]
 
 
 def states_in_lanes(states: np.ndarray) -> np.ndarray:
-    """Return states (count, n, 13) as a flat array in the order of `in_lanes`, with the ground after the n bodies."""
+    """Return states (count, n, 13) as a flat array in the memory layout of SIMD vectors.
+
+    The ground is added after the n bodies.
+    """
     count, n = states.shape[:2]
     groups = -(-count // WIDTH)
     flat = aligned(groups * (n + 1) * STATE_SIZE * WIDTH)
@@ -153,12 +159,15 @@ def states_in_lanes(states: np.ndarray) -> np.ndarray:
 
 
 def states_from_lanes(flat: np.ndarray, count: int, n: int) -> np.ndarray:
-    """Return states (count, n, 13) from a flat array for SIMD; the inverse of `states_in_lanes`."""
+    """Return states (count, n, 13) from their flat array in the memory layout of SIMD vectors.
+
+    This is the inverse of `states_in_lanes`.
+    """
     return from_lanes(flat, count).reshape(count, n + 1, STATE_SIZE)[:, :n]
 
 
 def packed(plan: LanePlan, members: MemberNumbers, bodies: np.ndarray) -> LaneNumbers:
-    """Return the parameters of members in groups of eight.
+    """Return the parameters of members in groups of eight, in the memory layout of SIMD vectors.
 
     `bodies` are the indices of the bodies to which the frames of the force laws are fixed.
     """

@@ -39,12 +39,12 @@ class LanePlan:
     Attributes
     ----------
     tables : structure and settings that all members have in common
-    rows : indices of the primitive constraints of each joint of the spanning forest: its coincidence, -1 for none, and
-        its rotation rows
+    rows : for each joint of the spanning forest, the indices of its primitive constraints: its coincidence, -1 for
+    none, and its rotation rows
     closing : index of the primitive constraint of each loop-closing row
     drops : whether redundant loop-closing rows are omitted
-    recursive : joints of a system that is a forest without loops, computed by recursion over its joints without a
-        spanning forest; otherwise empty
+    recursive : joints of a forest without loops, if its accelerations are computed by recursion over the joints instead
+    of a spanning forest; otherwise empty
     """
 
     tables: LaneTables
@@ -86,7 +86,7 @@ def unsuited(system: System, options: Mapping[str, Any]) -> str:
 
 
 def planned(model: Model, solver: Solver, state: Any, start: float, project: bool) -> LanePlan | str:
-    """Return the tables for computing the members of a batch in SIMD lanes, or the reason why this is not possible.
+    """Return the tables for computing the members of a batch in SIMD lanes, or the reason why lanes cannot be used.
 
     Independent rows are selected at the initial state `state` and time `start` (s). If `project`, states are projected
     onto the constraints after each integration step.
@@ -149,9 +149,10 @@ def _forest(
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, list[int]]]]:
     """Return the integers and the primitives of each joint of a spanning forest, from the ground outward.
 
-    The integers are CHILD to ROTATIONS (`quirk.batches.lanes.records`), the primitives as in `LanePlan.rows`. Joints in
-    `trees` that would close a loop are added to `loops`. A body without a path of joints to the ground is connected
-    with it by a joint without rows, which has six degrees of freedom.
+    The integers are CHILD to ROTATIONS (`quirk.batches.lanes.records`); the primitives are the indices of its
+    coincidence, -1 for none, and its rotation rows. Joints in `trees` that would close a loop are added to `loops`. A
+    body without a path of joints to the ground is connected with it by a joint without rows, which has six degrees of
+    freedom.
     """
     n = len(model.mass)
     left, reached = list(trees), {n}
@@ -182,11 +183,11 @@ def _forest(
 
 
 def _reached(forest: Sequence[tuple[int, ...]], closing: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return for each loop-closing row and each joint of the forest whether the load of the row reaches the joint.
+    """Return, for each loop-closing row and each joint of the forest, the effect of the load of the row on the joint.
 
-    LOADED: the joint transmits the load; MOVED: its child moves, but it carries no load; AT_REST: its child does not
-    move. `forest` holds the integers of the joints (CHILD to ROTATIONS) from the roots to the tips, `closing` the two
-    bodies of each row.
+    LOADED: the joint transmits the load. MOVED: the child of the joint moves, but the joint carries no load. AT_REST:
+    the child does not move. `forest` holds the integers of the joints (CHILD to ROTATIONS) from the roots to the tips,
+    `closing` the two bodies of each row.
     """
     table = []
     for bodies in closing:
@@ -247,7 +248,7 @@ def _independent(
 def jacobian(model: Model, state: Any) -> np.ndarray:
     """Return the constraint rows (m, 6 n) of a model with n bodies at a state.
 
-    The columns of a body are its translation, and its rotation in body axes times the characteristic length.
+    The six columns of a body multiply its translation, and its rotation in body axes times the characteristic length.
     """
     from quirk.bodies.state import Kinematics
     from quirk.dynamics.dense.rows import constraint_rows

@@ -1,8 +1,8 @@
 """Detection of jumps of user functions within the steps of members in SIMD lanes.
 
-Single runs divide a step of fixed size if a user function jumps in it, or changes too fast to be resolved by the stages
-(`quirk.dynamics.sparse.stepping.discontinuity_test`). In lanes the same test is made, and a member that does not pass
-it is simulated separately.
+Runs of a single system divide a step of fixed size if a user function jumps in it, or changes too fast to be resolved
+by the stages (`quirk.dynamics.sparse.stepping.discontinuity_test`). In lanes the same test is made, and a member that
+does not pass it is simulated separately.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class LaneProbes(NamedTuple):
 
 
 def probes_of(solver: Solver, method: str) -> LaneProbes:
-    """Return the records of the user functions of a system for a method, without memory for the members."""
+    """Return records of the user functions of a system for an integration method, without memory for members."""
     functions = Functions(solver, TABLEAUX[method], True)
     return LaneProbes(functions.samples, np.zeros(0), math.inf, TABLEAUX[method].stages, np.zeros(0))
 
@@ -69,7 +69,7 @@ def with_memory(probes: LaneProbes, members: int, gap: float) -> LaneProbes:
 
 
 def for_thread(probes: LaneProbes) -> LaneProbes:
-    """Return a copy for use by one thread, which shares only the memory of the members with the original."""
+    """Return a copy of the records for use by one thread, which shares only the memory of the members."""
     a = probes.samples
     own = a._replace(
         limit=a.limit.copy(), changes=a.changes.copy(), basis=a.basis.copy(), inputs=a.inputs.copy(),
@@ -80,7 +80,7 @@ def for_thread(probes: LaneProbes) -> LaneProbes:
 
 @kernel
 def move_memory(probes: LaneProbes, member: int, back: bool) -> None:
-    """Copy the records of a member from `probes.memory` to `probes.samples`; if `back`, in reverse."""
+    """Copy the records of member `member` from `probes.memory` to `probes.samples`, or back if `back` is true."""
     samples = probes.samples
     c, i, o = samples.changes.shape[0], samples.inputs.shape[0], samples.outputs.shape[0]
     place = (c + i + o) * member

@@ -1,6 +1,6 @@
 """Elimination of the joints of forests in SIMD lanes, from the tips to the roots.
 
-`recursion_inertias` describes the equations and the arguments.
+The module `recursion_inertias` describes the equations and the index arguments.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ def eliminated_hinge(
 ) -> Any:
     """Eliminate the rotation of a hinge.
 
-    Returns the vectors of the link, and the inertia and load that the joint transmits. Data of the link begin at
-    element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of the parent at p of `kin`.
-    Sums over its children begin at `children` of `sums`.
+    Returns the `LinkVectors` of the link, and the inertia and load that the joint transmits. The data of the link begin
+    at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its body at k of `kin`
+    (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the offset in `sums` of the
+    sum of the inertias and loads that the children of the link transmit.
     """
     vectors = LinkVectors.of(numbers, kin, links, n, k, p, o)
     body = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -64,9 +65,10 @@ def open_hinge(
 ) -> None:  # fmt: skip
     """Eliminate the rotation of a hinge, and add the transmitted inertia and load to the sums of the parent.
 
-    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
-    the parent at p of `kin`. Sums over its children begin at `children` of `sums`. The sum at `added_to` of `sums` plus
-    the contribution of this joint is stored at `total`.
+    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
+    body at k of `kin` (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the
+    offset in `sums` of the sum of the inertias and loads that the children of the link transmit. The transmitted
+    inertia and load are added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
     vectors, left = eliminated_hinge(numbers, kin, load_, sums, links, n, k, p, l, o, children)
     pass_on(sums, vectors, left, added_to, total)
@@ -81,9 +83,10 @@ def eliminated_ball(
 ) -> Any:
     """Eliminate the three rotations of a ball joint.
 
-    Returns the vectors of the link, the reduced inertia M - H J^-1 H^T, and the transmitted force. Data of the link
-    begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of the parent at p of
-    `kin`. Sums over its children begin at `children` of `sums`.
+    Returns the `LinkVectors` of the link, the reduced inertia M - H J^-1 H^T, and the transmitted force. The data of
+    the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its body at k
+    of `kin` (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the offset in
+    `sums` of the sum of the inertias and loads that the children of the link transmit.
     """
     vectors = LinkVectors.of(numbers, kin, links, n, k, p, o)
     inertia, force, moment = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -107,9 +110,10 @@ def open_ball(
 ) -> None:  # fmt: skip
     """Eliminate the rotations of a ball joint, and add the transmitted inertia and load to the sums of the parent.
 
-    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
-    the parent at p of `kin`. Sums over its children begin at `children` of `sums`. The sum at `added_to` of `sums` plus
-    the contribution of this joint is stored at `total`.
+    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
+    body at k of `kin` (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the
+    offset in `sums` of the sum of the inertias and loads that the children of the link transmit. The transmitted
+    inertia and load are added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
     vectors, M, force = eliminated_ball(numbers, kin, load_, sums, links, n, k, p, l, o, children)
     d, force = vectors.d, plus(force, matrix_times(M, vectors.shift))
@@ -130,9 +134,10 @@ def open_weld(
 ) -> None:  # fmt: skip
     """Add the inertia of a welded body, and the load on it, to the sums of the parent.
 
-    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
-    the parent at p of `kin`. Sums over its children begin at `children` of `sums`. The sum at `added_to` of `sums` plus
-    the contribution of this joint is stored at `total`.
+    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
+    body at k of `kin` (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the
+    offset in `sums` of the sum of the inertias and loads that the children of the link transmit. The transmitted
+    inertia and load are added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
     vectors = LinkVectors.of(numbers, kin, links, n, k, p, o)
     body = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -143,8 +148,8 @@ def open_weld(
 def close_weld(numbers: Any, kin: Any, links: Any, n: Any, k: Any, p: Any, o: Any) -> None:
     """Store the vectors of a body that is welded to the ground.
 
-    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin`, of the parent at p of
-    `kin`.
+    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
+    body at k of `kin` (kinematics); those of its parent at p of `kin`.
     """
     LinkVectors.of(numbers, kin, links, n, k, p, o)
 
@@ -155,9 +160,10 @@ def eliminated_slider(
 ) -> Any:  # fmt: skip
     """Eliminate the translation of a slider.
 
-    Returns the vectors of the link, and the inertia and load that the joint transmits. Data of the link begin at
-    element n of `numbers` and o of `links`, of the body at k of `kin`, s of y and l of `load_`, of the parent at p of
-    `kin` and q of y. Sums over its children begin at `children` of `sums`.
+    Returns the `LinkVectors` of the link, and the inertia and load that the joint transmits. The data of the link begin
+    at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its body at k of `kin`
+    (kinematics), s of y (states) and l of `load_` (loads); those of its parent at p of `kin` and q of y. `children` is
+    the offset in `sums` of the sum of the inertias and loads that the children of the link transmit.
     """
     vectors = LinkVectors.sliding(numbers, y, kin, links, n, k, p, o, s, q)
     body = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -172,9 +178,11 @@ def open_slider(
 ) -> None:  # fmt: skip
     """Eliminate the translation of a slider, and add the transmitted inertia and load to the sums of the parent.
 
-    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin`, s of y and l of
-    `load_`, of the parent at p of `kin` and q of y. Sums over its children begin at `children` of `sums`. The sum at
-    `added_to` of `sums` plus the contribution of this joint is stored at `total`.
+    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
+    body at k of `kin` (kinematics), s of y (states) and l of `load_` (loads); those of its parent at p of `kin` and q
+    of y. `children` is the offset in `sums` of the sum of the inertias and loads that the children of the link
+    transmit. The transmitted inertia and load are added to the sum at offset `added_to` of `sums`, and the result is
+    stored at offset `total`.
     """
     vectors, left = eliminated_slider(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
     pass_on(sums, vectors, left, added_to, total)
@@ -189,9 +197,10 @@ def eliminated_cylindrical(
 ) -> Any:  # fmt: skip
     """Eliminate the rotation and then the translation of a cylindrical joint.
 
-    Returns the vectors of the link, and the inertia and load that the joint transmits. Data of the link begin at
-    element n of `numbers` and o of `links`, of the body at k of `kin`, s of y and l of `load_`, of the parent at p of
-    `kin` and q of y. Sums over its children begin at `children` of `sums`.
+    Returns the `LinkVectors` of the link, and the inertia and load that the joint transmits. The data of the link begin
+    at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its body at k of `kin`
+    (kinematics), s of y (states) and l of `load_` (loads); those of its parent at p of `kin` and q of y. `children` is
+    the offset in `sums` of the sum of the inertias and loads that the children of the link transmit.
     """
     vectors, axis = LinkVectors.sliding(numbers, y, kin, links, n, k, p, o, s, q), axis_of(numbers, kin, n, k)
     body = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -206,9 +215,11 @@ def open_cylindrical(
 ) -> None:  # fmt: skip
     """Eliminate a cylindrical joint, and add the transmitted inertia and load to the sums of the parent.
 
-    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin`, s of y and l of
-    `load_`, of the parent at p of `kin` and q of y. Sums over its children begin at `children` of `sums`. The sum at
-    `added_to` of `sums` plus the contribution of this joint is stored at `total`.
+    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
+    body at k of `kin` (kinematics), s of y (states) and l of `load_` (loads); those of its parent at p of `kin` and q
+    of y. `children` is the offset in `sums` of the sum of the inertias and loads that the children of the link
+    transmit. The transmitted inertia and load are added to the sum at offset `added_to` of `sums`, and the result is
+    stored at offset `total`.
     """
     vectors, left = eliminated_cylindrical(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
     pass_on(sums, vectors, left, added_to, total)
@@ -222,9 +233,10 @@ def eliminated_universal(
 ) -> Any:
     """Eliminate the rotations of a universal joint about its axes in the body and in the parent.
 
-    Returns the vectors of the link, and the inertia and load that the joint transmits. Data of the link begin at
-    element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of the parent at p of `kin`.
-    Sums over its children begin at `children` of `sums`.
+    Returns the `LinkVectors` of the link, and the inertia and load that the joint transmits. The data of the link begin
+    at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its body at k of `kin`
+    (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the offset in `sums` of the
+    sum of the inertias and loads that the children of the link transmit.
     """
     axis, second = axes_of_universal(numbers, kin, n, k, p)
     arm, twist = load3(numbers, n + 8 * ARM), universal_twist(kin, k, p, axis, second)
@@ -240,9 +252,10 @@ def open_universal(
 ) -> None:  # fmt: skip
     """Eliminate a universal joint, and add the transmitted inertia and load to the sums of the parent.
 
-    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
-    the parent at p of `kin`. Sums over its children begin at `children` of `sums`. The sum at `added_to` of `sums` plus
-    the contribution of this joint is stored at `total`.
+    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
+    body at k of `kin` (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the
+    offset in `sums` of the sum of the inertias and loads that the children of the link transmit. The transmitted
+    inertia and load are added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
     vectors, left = eliminated_universal(numbers, kin, load_, sums, links, n, k, p, l, o, children)
     pass_on(sums, vectors, left, added_to, total)
@@ -257,8 +270,9 @@ def release(
 ) -> None:
     """Eliminate the rotations of a free body about its center of mass, and then its translations.
 
-    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
-    the parent at p of `kin`. Sums over its children begin at `children` of `sums`.
+    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
+    body at k of `kin` (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the
+    offset in `sums` of the sum of the inertias and loads that the children of the link transmit.
     """
     _, M, force = eliminated_ball(numbers, kin, load_, sums, links, n, k, p, l, o, children)
     inverse_of_M = inverse(M)
@@ -272,10 +286,11 @@ def eliminate_further(
     kind: int, numbers: np.ndarray, y: np.ndarray, work: LaneWork, n: int, k: int, p: int, l: int, o: int, s: int,
     q: int, children: int, added_to: int, total: int,
 ) -> None:  # fmt: skip
-    """Eliminate a slider, a cylindrical or a universal joint, as `articulate_links` does with joints of other kinds.
+    """Eliminate a slider, a cylindrical or a universal joint, as `articulate_links` does for joints of other kinds.
 
-    It is compiled by itself, since the machine code of hinges would be slower beside that of these kinds. `kind` is the
-    kind of the joint; the other arguments are as in `articulate_links`, and index arguments as in `recursion_inertias`.
+    The function is compiled separately, because otherwise the machine code for hinges would be slower. `kind` is the
+    kind of the joint; the other arguments are as in `articulate_links`, and the index arguments as in
+    `recursion_inertias`.
     """
     kin, load_, sums, links = work.kin, work.load, work.sums, work.links
     if kind == SLIDER:

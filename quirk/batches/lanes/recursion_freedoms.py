@@ -1,7 +1,8 @@
 """Elimination of the degrees of freedom of joints in SIMD lanes, one at a time.
 
-The equations are those of single runs (`quirk.dynamics.sparse.kernels.recursion_freedoms`), in inertial axes. Data of a
-freedom begin at element f of `links`: DIRECTION to ALONE, see `quirk.batches.lanes.links`.
+The equations are those of runs of a single system (`quirk.dynamics.sparse.kernels.recursion_freedoms`), in inertial
+axes. The data of a degree of freedom, DIRECTION to ALONE in `quirk.batches.lanes.links`, begin at offset f of the array
+`links`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def eliminate(links: Any, f: Any, axis: Any, momentum: Any, along: Any, body: Ar
 
     `axis` is the unit vector of its direction, `momentum` the linear and angular momentum of `body` due to unit
     velocity along it, followed by the inertia along it, and `along` the component of the bias load along it. These
-    data, and the acceleration for a parent without acceleration, are stored in `links` from element f on.
+    data, and the acceleration along it for a parent without acceleration, are stored in `links` from offset f on.
     """
     by_shift, by_turn, resistance = momentum
     compliance = 1.0 / resistance
@@ -43,20 +44,27 @@ def eliminate(links: Any, f: Any, axis: Any, momentum: Any, along: Any, body: Ar
 
 
 def eliminate_turn(links: Any, f: Any, axis: Any, body: ArticulatedBody) -> ArticulatedBody:
-    """Eliminate the rotation about the unit vector `axis`; results as of `eliminate`."""
+    """Eliminate the rotation about an axis, and return the articulated inertia and bias load of `body` without it.
+
+    `axis` is the unit vector of the axis. The data of this degree of freedom are stored in `links` from offset f on.
+    """
     return eliminate(links, f, axis, turn_momentum(body.inertia, axis), dot(axis, body.moment), body)
 
 
 def eliminate_slide(links: Any, f: Any, axis: Any, body: ArticulatedBody) -> ArticulatedBody:
-    """Eliminate the translation along the unit vector `axis`; results as of `eliminate`."""
+    """Eliminate the translation along an axis, and return the articulated inertia and bias load of `body` without it.
+
+    `axis` is the unit vector of the axis. The data of this degree of freedom are stored in `links` from offset f on.
+    """
     return eliminate(links, f, axis, shift_momentum(body.inertia, axis), dot(axis, body.force), body)
 
 
 def give_way(links: Any, f: Any, force: Any, moment: Any, along: Any) -> Any:
     """Return the force and moment that a joint transmits when one of its degrees of freedom is free to accelerate.
 
-    `force` and `moment` are the load if it is locked, and `along` is the component of this load along it. Its
-    acceleration, for a parent without acceleration, is stored with its data, from element f of `links` on.
+    `force` and `moment` are the load transmitted if this degree of freedom is locked, and `along` is the component of
+    this load along it. The data of the degree of freedom begin at offset f of `links`; its acceleration, for a parent
+    without acceleration, is stored there.
     """
     alone = -along * load(links, f + 8 * COMPLIANCE)
     store(links, f + 8 * ALONE, alone)
@@ -65,20 +73,28 @@ def give_way(links: Any, f: Any, force: Any, moment: Any, along: Any) -> Any:
 
 
 def give_way_to_turn(links: Any, f: Any, force: Any, moment: Any) -> Any:
-    """Return the load that a joint transmits when a rotation is free; arguments as in `give_way`."""
+    """Return the force and moment that a joint transmits when a rotation is free to accelerate.
+
+    `force` and `moment` are the load transmitted if the rotation is locked. The data of the rotation begin at offset f
+    of `links`; its acceleration, for a parent without acceleration, is stored there.
+    """
     return give_way(links, f, force, moment, dot(load3(links, f + 8 * DIRECTION), moment))
 
 
 def give_way_to_slide(links: Any, f: Any, force: Any, moment: Any) -> Any:
-    """Return the load that a joint transmits when a translation is free; arguments as in `give_way`."""
+    """Return the force and moment that a joint transmits when a translation is free to accelerate.
+
+    `force` and `moment` are the load transmitted if the translation is locked. The data of the translation begin at
+    offset f of `links`; its acceleration, for a parent without acceleration, is stored there.
+    """
     return give_way(links, f, force, moment, dot(load3(links, f + 8 * DIRECTION), force))
 
 
 def motion_along(links: Any, f: Any, shift: Any, turn: Any) -> Any:
-    """Return the acceleration along a degree of freedom, as a vector in its direction.
+    """Return the acceleration along one degree of freedom, as a vector in its direction.
 
-    `shift` and `turn` are the linear and angular acceleration of the body if the degree of freedom is locked. Data of
-    the degree of freedom begin at element f of `links`.
+    `shift` and `turn` are the linear and angular acceleration of the body if the degree of freedom is locked. The data
+    of the degree of freedom begin at offset f of `links`.
     """
     taken = dot(load3(links, f + 8 * MOMENTUM), shift) + dot(load3(links, f + 8 * (MOMENTUM + 3)), turn)
     rate = load(links, f + 8 * ALONE) - taken * load(links, f + 8 * COMPLIANCE)

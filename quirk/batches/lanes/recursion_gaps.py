@@ -1,8 +1,10 @@
 """Relative positions and velocities at the joints of a forest in SIMD lanes: gaps, tilts, and directions of freedoms.
 
-The formulas are those of single runs (`quirk.dynamics.sparse.kernels.recursion_gaps`). Index arguments are the elements
-of flat arrays at which data begin: n of the link in `numbers` (constants), k of the body and p of its parent in `kin`
-(kinematics), s of the body and q of its parent in the states y. Gaps are in the axes of the parent, tilts in body axes.
+A gap is the translation, a tilt the rotation that a body must be displaced by to satisfy the constraint rows of its
+joint. The formulas are those of runs of a single system (`quirk.dynamics.sparse.kernels.recursion_gaps`). Index
+arguments are offsets into flat arrays at which data begin: n of the link in `numbers` (constants), k of the body and p
+of its parent in `kin` (kinematics), s of the body and q of its parent in the states y. Gaps are in the axes of the
+parent, tilts in body axes.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ from .links import AXIS, AXIS_ON_PARENT, CENTER, CROSS, CROSS_ON_PARENT, POINT_O
 def pose_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
     """Return the translation of a body, in the axes of its parent, that makes the two points of a joint coincide.
 
-    Data of the link begin at element n of `numbers`, of the body at k of `kin` and s of y, of the parent at p of `kin`
-    and q of y.
+    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics) and s
+    of y (states); those of its parent at p of `kin` and q of y.
     """
     r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
     # Positions first: far from the origin their difference is exact where a sum is not.
@@ -34,8 +36,9 @@ def pose_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: 
 def velocity_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
     """Return the velocity change of a body that makes the velocities of the two joint points equal.
 
-    The points are close to each other. The result is in the axes of the parent. Data of the link begin at element n of
-    `numbers`, of the body at k of `kin` and s of y, of the parent at p of `kin` and q of y.
+    The points are close to each other. The result is in the axes of the parent. The data of the link begin at offset n
+    of `numbers` (constants); those of its body at k of `kin` (kinematics) and s of y (states); those of its parent at p
+    of `kin` and q of y.
     """
     r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
     apart = minus(load3(y, s + 8 * VELOCITY), load3(y, q + 8 * VELOCITY))
@@ -45,9 +48,9 @@ def velocity_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any,
 
 
 def across(numbers: Any, n: Any, a: Any) -> Any:
-    """Return a vector a, in the axes of the parent, less its component along the axis of a joint that slides.
+    """Return a vector a, in the axes of the parent, minus its component along the axis of a sliding joint.
 
-    Data of the link begin at element n of `numbers`.
+    The constants of the link begin at offset n of `numbers`.
     """
     axis = load3(numbers, n + 8 * AXIS_ON_PARENT)
     return minus(a, times(axis, dot(axis, a)))
@@ -55,20 +58,20 @@ def across(numbers: Any, n: Any, a: Any) -> Any:
 
 @traced
 def sliding_pose_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
-    """Return the translation of a body, across the axis of its joint, that brings its joint point onto the axis.
+    """Return the translation of a body, perpendicular to its joint axis, that brings its joint point onto the axis.
 
-    Data of the link begin at element n of `numbers`, of the body at k of `kin` and s of y, of the parent at p of `kin`
-    and q of y.
+    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics) and s
+    of y (states); those of its parent at p of `kin` and q of y.
     """
     return across(numbers, n, pose_gap(numbers, y, kin, n, k, p, s, q))
 
 
 @traced
 def sliding_velocity_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
-    """Return the velocity change of a body, across the axis of its joint, that keeps its joint point on the axis.
+    """Return the velocity change of a body, perpendicular to a joint axis, that keeps its joint point on the axis.
 
-    Data of the link begin at element n of `numbers`, of the body at k of `kin` and s of y, of the parent at p of `kin`
-    and q of y.
+    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics) and s
+    of y (states); those of its parent at p of `kin` and q of y.
     """
     _, along = travel_of(numbers, y, kin, n, k, p, s, q)
     gap = velocity_gap(numbers, y, kin, n, k, p, s, q)
@@ -76,37 +79,38 @@ def sliding_velocity_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any,
 
 
 def travel_of(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
-    """Return the axis of a joint that slides, and the travel along it, as vectors in the axes of the parent.
+    """Return the axis of a sliding joint, and the travel along it, as vectors in the axes of the parent.
 
-    Data of the link begin at element n of `numbers`, of the body at k of `kin` and s of y, of the parent at p of `kin`
-    and q of y.
+    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics) and s
+    of y (states); those of its parent at p of `kin` and q of y.
     """
     axis = load3(numbers, n + 8 * AXIS_ON_PARENT)
     return axis, times(axis, -dot(axis, pose_gap(numbers, y, kin, n, k, p, s, q)))
 
 
 def sliding_rate(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
-    """Return the rate of travel of a joint that slides, m/s.
+    """Return the rate of travel of a sliding joint, m/s.
 
-    Data of the link begin at element n of `numbers`, of the body at k of `kin` and s of y, of the parent at p of `kin`
-    and q of y.
+    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics) and s
+    of y (states); those of its parent at p of `kin` and q of y.
     """
     return -dot(load3(numbers, n + 8 * AXIS_ON_PARENT), velocity_gap(numbers, y, kin, n, k, p, s, q))
 
 
 def axis_on_parent(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
-    """Return the axis of a joint that is fixed in the parent, in body axes.
+    """Return the joint axis that is fixed in the parent, as a vector in body axes.
 
-    Data of the link begin at element n of `numbers`, of the body at k of `kin`, of the parent at p of `kin`.
+    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics), those
+    of its parent at p of `kin`.
     """
     on_parent = rows_times(kin, p + 8 * ROTATION, load3(numbers, n + 8 * AXIS_ON_PARENT))
     return columns_times(kin, k + 8 * ROTATION, on_parent)
 
 
 def second_axis(axis: Any, on_parent: Any) -> Any:
-    """Return the second axis of a universal joint, the unit vector along the projection of `on_parent` across `axis`.
+    """Return the second axis of a universal joint: the unit vector along the component of `on_parent` across `axis`.
 
-    `axis` is fixed in the body, `on_parent` in the parent.
+    `axis` is the joint axis fixed in the body, `on_parent` that fixed in the parent.
     """
     projected = minus(on_parent, times(axis, dot(axis, on_parent)))
     return times(projected, 1.0 / root(dot(projected, projected)))
@@ -115,8 +119,8 @@ def second_axis(axis: Any, on_parent: Any) -> Any:
 def hinge_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
     """Return the rotation of a body, in body axes, that aligns the axis of its hinge with the axis fixed to the parent.
 
-    The axes are aligned to be parallel or antiparallel, whichever is nearer. Data of the link begin at element n of
-    `numbers`, of the body at k of `kin`, of the parent at p of `kin`.
+    The axes are aligned to be parallel or antiparallel, whichever is nearer. The data of the link begin at offset n of
+    `numbers` (constants); those of its body at k of `kin` (kinematics); those of its parent at p of `kin`.
     """
     axis, on_parent = load3(numbers, n + 8 * AXIS), axis_on_parent(numbers, kin, n, k, p)
     return times(cross(axis, on_parent), dot(axis, on_parent))
@@ -124,15 +128,20 @@ def hinge_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
 
 @traced
 def hinge_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
-    """Return the rotation of a body, in body axes, that aligns the axes of its hinge; arguments as in `hinge_tilt`."""
+    """Return the rotation of a body, in body axes, that aligns the two axes of its hinge.
+
+    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics), those
+    of its parent at p of `kin`.
+    """
     return hinge_tilt(numbers, kin, n, k, p)
 
 
 @traced
 def weld_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
-    """Return the rotation of a body, in body axes, that aligns the z and x axes of its weld.
+    """Return the rotation of a body, in body axes, that aligns the z and x axes of its weld with those on the parent.
 
-    The arguments are as in `hinge_tilt`.
+    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics), those
+    of its parent at p of `kin`.
     """
     on_parent = rows_times(kin, p + 8 * ROTATION, load3(numbers, n + 8 * CROSS_ON_PARENT))
     on_parent = columns_times(kin, k + 8 * ROTATION, on_parent)
@@ -145,7 +154,8 @@ def weld_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
 def universal_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
     """Return the rotation of a body, in body axes, that makes the two axes of its universal joint perpendicular.
 
-    The arguments are as in `hinge_tilt`.
+    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics), those
+    of its parent at p of `kin`.
     """
     return times(hinge_tilt(numbers, kin, n, k, p), -1.0)
 
@@ -153,7 +163,7 @@ def universal_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
 def spin_to_parent(y: Any, kin: Any, k: Any, p: Any, s: Any) -> Any:
     """Return the angular velocity of the parent minus that of the body, in body axes.
 
-    Data of the body begin at element k of `kin` and s of y, of the parent at p of `kin`.
+    The data of the body begin at offset k of `kin` (kinematics) and s of y (states), those of its parent at p of `kin`.
     """
     return minus(columns_times(kin, k + 8 * ROTATION, load3(kin, p + 8 * SPIN)), load3(y, s + 8 * OMEGA))
 
@@ -162,7 +172,8 @@ def spin_to_parent(y: Any, kin: Any, k: Any, p: Any, s: Any) -> Any:
 def hinge_velocity_tilt(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any) -> Any:
     """Return the change of a body's angular velocity, body axes, that leaves only relative rotation about its hinge.
 
-    Data of the link begin at element n of `numbers`, of the body at k of `kin` and s of y, of the parent at p of `kin`.
+    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics) and s
+    of y (states); those of its parent at p of `kin`.
     """
     relative, axis = spin_to_parent(y, kin, k, p, s), load3(numbers, n + 8 * AXIS)
     return minus(relative, times(axis, dot(axis, relative)))
@@ -172,17 +183,17 @@ def hinge_velocity_tilt(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, 
 def weld_velocity_tilt(y: Any, kin: Any, k: Any, p: Any, s: Any) -> Any:
     """Return the change of a body's angular velocity, body axes, that makes it equal to that of its parent.
 
-    The arguments are as in `spin_to_parent`.
+    The data of the body begin at offset k of `kin` (kinematics) and s of y (states), those of its parent at p of `kin`.
     """
     return spin_to_parent(y, kin, k, p, s)
 
 
 @traced
 def universal_velocity_tilt(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any) -> Any:
-    """Return the change of a body's angular velocity, body axes, that leaves only rotations about both axes of a joint.
+    """Return the change of a body's angular velocity, body axes, that leaves only rotations about its universal joint.
 
-    The joint is a universal joint. Data of the link begin at element n of `numbers`, of the body at k of `kin` and s of
-    y, of the parent at p of `kin`.
+    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics) and s
+    of y (states); those of its parent at p of `kin`.
     """
     axis = load3(numbers, n + 8 * AXIS)
     normal = cross(axis, second_axis(axis, axis_on_parent(numbers, kin, n, k, p)))

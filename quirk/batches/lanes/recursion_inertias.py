@@ -1,8 +1,8 @@
 """Articulated inertias of forests of joints in SIMD lanes, from the tips to the roots.
 
-The equations are those of single runs (`quirk.dynamics.sparse.kernels.recursion_inertias`; R. Featherstone, Rigid Body
-Dynamics Algorithms (2008), ch. 7), but in inertial axes. The articulated inertia (M, H, J) of a link and its bias load
-(f, m) are those of the body together with all its descendants in the tree, whose joints are free to move. For the
+The equations are those of runs of a single system (`quirk.dynamics.sparse.kernels.recursion_inertias`; R. Featherstone,
+Rigid Body Dynamics Algorithms (2008), ch. 7), but in inertial axes. The articulated inertia (M, H, J) of a link and its
+bias load (f, m) are those of the body with all its descendants in the tree, whose joints are free to move. For the
 acceleration a of the joint point and the angular acceleration alpha, the force and the moment required at the joint
 point are
 
@@ -10,10 +10,10 @@ point are
 
 Accelerations of points are relative to free fall; the ground has minus the gravitational acceleration.
 
-Index arguments are the elements of flat arrays at which the data of a link begin: n in `numbers` (constants), o in
-`links` (work), k and p in `kin` (kinematics of the body and of the parent), s and q in y (their states), l in `load_`
-(applied loads). `children`, `added_to` and `total` are elements of `sums`. `quirk.batches.lanes.links` describes the
-arrays.
+Index arguments are offsets into flat arrays at which the data of a link begin: n in `numbers` (constants), o in `links`
+(computed quantities), k and p in `kin` (kinematics of the body and of its parent), s and q in y (states of the body and
+of its parent), l in `load_` (applied loads). `children`, `added_to` and `total` are offsets into `sums`, the sums of
+transmitted inertias and loads over sibling links. `quirk.batches.lanes.links` describes the arrays.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOTION = 8 * BODY_LOAD
 
 
 def inverse(rows: Any) -> Any:
-    """Return the inverse of a symmetric matrix (3, 3), given by rows, as adjugate over determinant."""
+    """Return the inverse of a symmetric matrix (3, 3), given by its rows, as adjugate divided by determinant."""
     a, b, c = rows
     normal = cross(b, c)
     scale = 1.0 / dot(a, normal)
@@ -53,8 +53,9 @@ def articulated(
 ) -> ArticulatedBody:
     """Return the articulated inertia (M, H, J) of a link about its joint point, and its bias load f and m.
 
-    Data of the link begin at element n of `numbers`, of the body at k of `kin` and l of `load_`. Sums over its children
-    begin at `children` of `sums`.
+    The data of the link begin at offset n of `numbers` (constants), those of its body at k of `kin` (kinematics) and l
+    of `load_` (loads). `children` is the offset in `sums` of the sum of the inertias and loads that the children of the
+    link transmit.
     """
     mass, middle, omega = load(numbers, n + 8 * MASS), load(numbers, n + 8 * MIDDLE), vectors.omega
     x, y, z = times(vectors.r, mass)
@@ -76,10 +77,11 @@ def articulated(
 
 
 def add_load(sums: Any, d: Any, force: Any, moment: Any, added_to: Any, total: Any) -> None:
-    """Store at `total` the load at `added_to` plus a load (force, moment), moved from the joint point to the parent's.
+    """Add a load that a joint transmits, referred to the joint point of the parent, to a sum of loads.
 
-    `d` is the vector from the joint point of the parent to the joint point at which the load acts. `added_to` and
-    `total` are elements of `sums`.
+    `force` and `moment` are the load about the joint point of the link, and `d` is the vector from the joint point of
+    the parent to this point. The load is added to the sum at offset `added_to` of `sums`, and the result is stored at
+    offset `total`.
     """
     store3(sums, total + 8 * SUM_FORCE, plus(load3(sums, added_to + 8 * SUM_FORCE), force))
     moment = plus(load3(sums, added_to + 8 * SUM_MOMENT), plus(moment, cross(d, force)))
@@ -87,17 +89,17 @@ def add_load(sums: Any, d: Any, force: Any, moment: Any, added_to: Any, total: A
 
 
 def add_inertia(sums: Any, inertia: Any, added_to: Any, total: Any) -> None:
-    """Store at `total` the sum of `inertia` and the inertia at `added_to`; both are elements of `sums`."""
+    """Add an inertia to the sum at offset `added_to` of `sums`, and store the result at offset `total`."""
     for c, x in enumerate(entries(inertia)):
         store(sums, total + 8 * c, load(sums, added_to + 8 * c) + x)
 
 
 def pass_on(sums: Any, vectors: LinkVectors, left: ArticulatedBody, added_to: Any, total: Any) -> None:
-    """Add the transmitted inertia and load of a joint, moved to the joint point of the parent, to the parent's sums.
+    """Add the inertia and load that a joint transmits, referred to the joint point of the parent, to the parent's sums.
 
-    `vectors` are the vectors of the link; `left`, the inertia and load after elimination of the joint, refers to its
-    joint point. The bias accelerations of the joint contribute to the load. The values at element `added_to` of `sums`
-    plus the contributions are stored at element `total`.
+    `vectors` are the `LinkVectors` of the link. `left` is the inertia and load after elimination of the joint, about
+    the joint point of the link; accelerations of the joint that are due to velocities contribute to the load. The
+    values are added to the sums at offset `added_to` of `sums`, and the results are stored at offset `total`.
     """
     inertia, force, moment = left
     M, H, J = inertia

@@ -1,6 +1,6 @@
 """Loads on forests of joints in SIMD lanes, transmitted from the tips to the roots.
 
-`recursion_inertias` describes the arguments; the load on the body of a link begins at element f of `load_`.
+The module `recursion_inertias` describes the arguments. The load on the body of a link begins at offset f of `load_`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ from .recursion_inertias import MOTION, add_load, matrix_times
 def take_load(numbers: Any, kin: Any, load_: Any, n: Any, k: Any, f: Any) -> None:
     """Copy the applied load on the body of a link from `kin` to `load_`, as force and moment about the joint point.
 
-    Data of the link begin at element n of `numbers`, of the body at k of `kin` and f of `load_`.
+    The data of the link begin at offset n of `numbers` (constants), those of its body at k of `kin` (kinematics) and f
+    of `load_` (loads).
     """
     r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
     force = load3(kin, k + 8 * FORCE)
@@ -71,44 +72,49 @@ def take_loads(entries_: np.ndarray, numbers: np.ndarray, kin: np.ndarray, load_
 def load_of(load_: Any, sums: Any, f: Any, children: Any) -> Any:
     """Return the load on a body plus the loads that its children transmit.
 
-    Data of the body begin at element f of `load_`. Sums over its children begin at `children` of `sums`.
+    The data of the body begin at offset f of `load_` (loads). `children` is the offset in `sums` of the sum of the
+    loads that the children of the link transmit.
     """
     force = plus(load3(load_, f), load3(sums, children + 8 * SUM_FORCE))
     return force, plus(load3(load_, f + ANGULAR), load3(sums, children + 8 * SUM_MOMENT))
 
 
 def loaded_hinge(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
-    """Store the hinge acceleration due to the loads for a parent without acceleration; return the transmitted load.
+    """Store the acceleration of a hinge due to the loads, and return the transmitted load.
 
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`.
+    The acceleration is for a parent without acceleration. The data of the link begin at offset o of `links` (computed
+    quantities), those of its body at f of `load_` (loads). `children` is the offset in `sums` of the sum of the loads
+    that the children of the link transmit.
     """
     return give_way_to_turn(links, o, *load_of(load_, sums, f, children))
 
 
 def loaded_slider(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
-    """Store the acceleration of a slider due to the loads, as `loaded_hinge` does.
+    """Store the acceleration of a slider due to the loads, and return the transmitted load.
 
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`.
+    The acceleration is for a parent without acceleration. The data of the link begin at offset o of `links` (computed
+    quantities), those of its body at f of `load_` (loads). `children` is the offset in `sums` of the sum of the loads
+    that the children of the link transmit.
     """
     return give_way_to_slide(links, o, *load_of(load_, sums, f, children))
 
 
 def loaded_cylindrical(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
-    """Store the accelerations of a cylindrical joint due to the loads, as `loaded_hinge` does.
+    """Store the accelerations of a cylindrical joint due to the loads, and return the transmitted load.
 
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`.
+    The accelerations are for a parent without acceleration. The data of the link begin at offset o of `links` (computed
+    quantities), those of its body at f of `load_` (loads). `children` is the offset in `sums` of the sum of the loads
+    that the children of the link transmit.
     """
     return give_way_to_slide(links, o + 8 * SECOND, *loaded_hinge(load_, sums, links, o, f, children))
 
 
 def loaded_universal(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
-    """Store the accelerations of a universal joint due to the loads, as `loaded_hinge` does.
+    """Store the accelerations of a universal joint due to the loads, and return the transmitted load.
 
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`.
+    The accelerations are for a parent without acceleration. The data of the link begin at offset o of `links` (computed
+    quantities), those of its body at f of `load_` (loads). `children` is the offset in `sums` of the sum of the loads
+    that the children of the link transmit.
     """
     return give_way_to_turn(links, o + 8 * SECOND, *loaded_hinge(load_, sums, links, o, f, children))
 
@@ -116,8 +122,9 @@ def loaded_universal(load_: Any, sums: Any, links: Any, o: Any, f: Any, children
 def loaded_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
     """Store the angular acceleration at a ball joint due to the loads, for a joint point without acceleration.
 
-    Returns the transmitted force. Data of the link begin at element o of `links`, of the body at f of `load_`. Sums
-    over its children begin at `children` of `sums`.
+    Returns the transmitted force. The data of the link begin at offset o of `links` (computed quantities), those of its
+    body at f of `load_` (loads). `children` is the offset in `sums` of the sum of the loads that the children of the
+    link transmit.
     """
     force, moment = load_of(load_, sums, f, children)
     inverse = symmetric([load(links, o + 8 * (INVERSE + c)) for c in range(6)])
@@ -131,8 +138,9 @@ def load_open_hinge(
 ) -> None:
     """Add the load that a hinge transmits to the loads on the parent.
 
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`. The sum at `added_to` of `sums` plus the contribution of this joint is stored at `total`.
+    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `load_` (loads).
+    `children` is the offset in `sums` of the sum of the loads that the children of the link transmit. The transmitted
+    load is added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
     force, moment = loaded_hinge(load_, sums, links, o, f, children)
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
@@ -146,8 +154,9 @@ load_closed_hinge = specialized(loaded_hinge)
 def load_open_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any) -> None:
     """Add the force that a ball joint transmits to the loads on the parent.
 
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`. The sum at `added_to` of `sums` plus the contribution of this joint is stored at `total`.
+    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `load_` (loads).
+    `children` is the offset in `sums` of the sum of the loads that the children of the link transmit. The transmitted
+    load is added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
     force, zero = loaded_ball(load_, sums, links, o, f, children), zero_of(sums)
     add_load(sums, load3(links, o + 8 * TO_POINT), force, (zero, zero, zero), added_to, total)
@@ -160,8 +169,9 @@ load_closed_ball = specialized(loaded_ball)
 def load_weld(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any) -> None:
     """Add the load on a welded body to the loads on the parent.
 
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`. The sum at `added_to` of `sums` plus the contribution of this joint is stored at `total`.
+    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `load_` (loads).
+    `children` is the offset in `sums` of the sum of the loads that the children of the link transmit. The transmitted
+    load is added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
     force, moment = load_of(load_, sums, f, children)
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
@@ -173,8 +183,9 @@ def load_open_slider(
 ) -> None:
     """Add the load that a slider transmits to the loads on the parent.
 
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`. The sum at `added_to` of `sums` plus the contribution of this joint is stored at `total`.
+    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `load_` (loads).
+    `children` is the offset in `sums` of the sum of the loads that the children of the link transmit. The transmitted
+    load is added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
     force, moment = loaded_slider(load_, sums, links, o, f, children)
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
@@ -189,8 +200,9 @@ def load_open_cylindrical(
 ) -> None:
     """Add the load that a cylindrical joint transmits to the loads on the parent.
 
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`. The sum at `added_to` of `sums` plus the contribution of this joint is stored at `total`.
+    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `load_` (loads).
+    `children` is the offset in `sums` of the sum of the loads that the children of the link transmit. The transmitted
+    load is added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
     force, moment = loaded_cylindrical(load_, sums, links, o, f, children)
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
@@ -205,8 +217,9 @@ def load_open_universal(
 ) -> None:
     """Add the load that a universal joint transmits to the loads on the parent.
 
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`. The sum at `added_to` of `sums` plus the contribution of this joint is stored at `total`.
+    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `load_` (loads).
+    `children` is the offset in `sums` of the sum of the loads that the children of the link transmit. The transmitted
+    load is added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
     force, moment = loaded_universal(load_, sums, links, o, f, children)
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
@@ -219,8 +232,8 @@ load_closed_universal = specialized(loaded_universal)
 def load_free(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
     """Store the accelerations of a free body due to its loads in `links`.
 
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`.
+    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `load_` (loads).
+    `children` is the offset in `sums` of the sum of the loads that the children of the link transmit.
     """
     force = loaded_ball(load_, sums, links, o, f, children)
     inverse = symmetric([load(links, o + 8 * (INVERSE_OF_SHIFTS + c)) for c in range(6)])
@@ -229,10 +242,11 @@ def load_free(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) 
 
 @kernel
 def load_links(entries: np.ndarray, load_: np.ndarray, sums: np.ndarray, links: np.ndarray) -> None:
-    """Transmit the loads on all bodies from the tips to the roots, with the last factorization.
+    """Transmit the loads on all bodies from the tips to the roots, with the last factorization of articulated inertias.
 
     `entries` are the integers of the links (kind of joint, bodies, indices of sums), and `load_` the loads.
-    Accelerations relative to fixed parents are stored in `links`, and sums of transmitted loads in `sums`.
+    Accelerations relative to parents without acceleration are stored in `links`, and sums of transmitted loads in
+    `sums`.
     """
     for t in range(entries.shape[0] // LINK_ENTRIES):
         e, o = LINK_ENTRIES * t, 8 * LINK_WORK * t

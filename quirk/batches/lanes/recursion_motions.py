@@ -1,7 +1,7 @@
-"""Accelerations of forests of joints in SIMD lanes, from the roots to the tips, and rates y'.
+"""Accelerations of forests of joints in SIMD lanes, from the roots to the tips, and time derivatives y' of the states.
 
-`recursion_inertias` describes the equations and the arguments; f and g are elements of `motion`, at which the
-accelerations of the body of a link and of its parent begin.
+The module `recursion_inertias` describes the equations and the arguments. The accelerations of the body of a link begin
+at offset f of `motion`, those of its parent at offset g.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ from .recursion_inertias import MOTION
 def carried(links: Any, motion: Any, o: Any, g: Any) -> Any:
     """Return the acceleration of the joint point and the angular acceleration of a link whose joint is locked.
 
-    Velocity-dependent terms are omitted. Data of the link begin at element o of `links`, of the parent at g of
-    `motion`.
+    Velocity-dependent terms are omitted. The data of the link begin at offset o of `links` (computed quantities), those
+    of its parent at g of `motion` (accelerations).
     """
     turn = load3(motion, g + ANGULAR)
     return plus(load3(motion, g), cross(turn, load3(links, o + 8 * TO_POINT))), turn
@@ -53,8 +53,8 @@ def carried(links: Any, motion: Any, o: Any, g: Any) -> Any:
 def welded(links: Any, motion: Any, o: Any, g: Any, biased: bool) -> Any:
     """Return the acceleration of the joint point and the angular acceleration of a link that is welded to its parent.
 
-    Velocity-dependent terms are included if `biased`. Data of the link begin at element o of `links`, of the parent at
-    g of `motion`.
+    Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
+    quantities), those of its parent at g of `motion` (accelerations).
     """
     shift, turn = carried(links, motion, o, g)
     if biased:
@@ -65,8 +65,8 @@ def welded(links: Any, motion: Any, o: Any, g: Any, biased: bool) -> Any:
 def follow_weld(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
     """Compute the accelerations of a welded body from those of its parent.
 
-    Velocity-dependent terms are included if `biased`. Data of the link begin at element o of `links`, of the body at f
-    of `motion`, of the parent at g of `motion`.
+    Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
+    quantities); those of its body at f of `motion` (accelerations); those of its parent at g of `motion`.
     """
     shift, turn = welded(links, motion, o, g, biased)
     store3(motion, f, shift)
@@ -76,8 +76,8 @@ def follow_weld(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -
 def follow_hinge(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
     """Compute the accelerations of a link with a hinge from the accelerations of its parent.
 
-    Velocity-dependent terms are included if `biased`. Data of the link begin at element o of `links`, of the body at f
-    of `motion`, of the parent at g of `motion`.
+    Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
+    quantities); those of its body at f of `motion` (accelerations); those of its parent at g of `motion`.
     """
     shift, turn = welded(links, motion, o, g, biased)
     turn = plus(turn, motion_along(links, o, shift, turn))
@@ -86,9 +86,10 @@ def follow_hinge(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) 
 
 
 def follow_slider(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
-    """Compute the accelerations of a link with a slider from those of its parent, as `follow_hinge` does.
+    """Compute the accelerations of a link with a slider from the accelerations of its parent.
 
-    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
+    Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
+    quantities), those of its body at f of `motion` (accelerations), those of its parent at g of `motion`.
     """
     shift, turn = welded(links, motion, o, g, biased)
     store3(motion, f, plus(shift, motion_along(links, o, shift, turn)))
@@ -96,9 +97,10 @@ def follow_slider(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool)
 
 
 def follow_cylindrical(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
-    """Compute the accelerations of a link with a cylindrical joint from those of its parent, as `follow_hinge` does.
+    """Compute the accelerations of a link with a cylindrical joint from the accelerations of its parent.
 
-    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
+    Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
+    quantities), those of its body at f of `motion` (accelerations), those of its parent at g of `motion`.
     """
     shift, turn = welded(links, motion, o, g, biased)
     shift = plus(shift, motion_along(links, o + 8 * SECOND, shift, turn))
@@ -107,9 +109,10 @@ def follow_cylindrical(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: 
 
 
 def follow_universal(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
-    """Compute the accelerations of a link with a universal joint from those of its parent, as `follow_hinge` does.
+    """Compute the accelerations of a link with a universal joint from the accelerations of its parent.
 
-    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
+    Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
+    quantities), those of its body at f of `motion` (accelerations), those of its parent at g of `motion`.
     """
     shift, turn = welded(links, motion, o, g, biased)
     turn = plus(turn, motion_along(links, o + 8 * SECOND, shift, turn))
@@ -120,8 +123,8 @@ def follow_universal(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bo
 def follow_ball(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
     """Compute the accelerations of a link with a ball joint from the accelerations of its parent.
 
-    Velocity-dependent terms are included if `biased`. Data of the link begin at element o of `links`, of the body at f
-    of `motion`, of the parent at g of `motion`.
+    Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
+    quantities); those of its body at f of `motion` (accelerations); those of its parent at g of `motion`.
     """
     shift, _ = welded(links, motion, o, g, biased)
     store3(motion, f, shift)
@@ -131,7 +134,8 @@ def follow_ball(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -
 def store_turn(links: Any, motion: Any, o: Any, f: Any, shift: Any) -> None:
     """Store the angular acceleration of a link with a ball joint; `shift` is the acceleration of its joint point.
 
-    Data of the link begin at element o of `links`, of the body at f of `motion`.
+    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `motion`
+    (accelerations).
     """
     taken = columns_times(links, o + 8 * GIVEN, shift)
     store3(motion, f + ANGULAR, minus(load3(links, o + 8 * ALONE_TURN), taken))
@@ -155,7 +159,8 @@ follow_universal_unbiased = specialized(follow_universal, False)
 def move_free(links: Any, motion: Any, o: Any, f: Any) -> None:
     """Compute the accelerations of a free body.
 
-    Data of the link begin at element o of `links`, of the body at f of `motion`.
+    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `motion`
+    (accelerations).
     """
     shift = load3(links, o + 8 * ALONE_SHIFT)
     store3(motion, f, shift)
@@ -168,8 +173,9 @@ def link_rates(
 ) -> None:
     """Write the time derivative y' of the state of a link's body to `ydot`, from the accelerations in `motion`.
 
-    `gravity` begins with the gravitational acceleration, m/s^2. Data of the link begin at element o of `links`, of the
-    body at k of `kin`, s of y and f of `motion`.
+    `gravity` begins with the gravitational acceleration, m/s^2. The data of the link begin at offset o of `links`
+    (computed quantities), those of its body at k of `kin` (kinematics), s of y (states) and f of `motion`
+    (accelerations).
     """
     turn, r = load3(motion, f + ANGULAR), load3(links, o + 8 * FROM_POINT)
     shift = plus(plus(load3(motion, f), load3(links, o + 8 * BEND)), cross(turn, r))
@@ -186,10 +192,10 @@ def link_rates(
 def combine_body(
     weights: Weights, row: int, slopes: np.ndarray, h: float, before: np.ndarray, after: np.ndarray, s: int
 ) -> None:
-    """Set the state of one body in `after` to its state in `before` plus h times a weighted sum of the `slopes`.
+    """Set the state of one body to the start of a step plus a weighted sum of slopes: `after` = `before` + h sum(w y').
 
-    h is the step size, s. The weights of the slopes y' of all stages are in row `row` of the tableau; s is the element
-    at which the state of the body begins.
+    h is the step size, s, and `slopes` are the time derivatives y' of all stages. Their weights w are row `row` of the
+    tableau. The state of the body begins at offset s.
     """
     size = after.shape[0]
     for o in range(s, s + STATE // FOUR * FOUR, FOUR):
@@ -204,13 +210,13 @@ def follow_links(
     entries_: np.ndarray, gravity: np.ndarray, y: np.ndarray, kin: np.ndarray, links: np.ndarray, motion: np.ndarray,
     ydot: np.ndarray, weights: Weights, row: int, slopes: np.ndarray, h: float, before: np.ndarray, after: np.ndarray,
 ) -> None:  # fmt: skip
-    """Compute the accelerations of all links from the roots to the tips, and write the rates y' to `ydot`.
+    """Compute the accelerations of all links from the roots to the tips, and write the time derivatives y' to `ydot`.
 
     `entries_` are the integers of the links (kind of joint, bodies, indices of sums), `gravity` begins with the
     gravitational acceleration, m/s^2, y and `kin` are states and kinematics of the bodies, and `motion` receives their
     accelerations. If `row` is not negative, the state `after` is then set to the state `before` plus the step size h
-    (s) times the sum of the `slopes` of all stages with the weights in this row of the tableau. This is done body by
-    body, while the slopes are in the processor's cache.
+    (s) times the weighted sum of the `slopes` y' of all stages; the weights are this row of the tableau. This is done
+    body by body, while the slopes are in the processor's cache.
     """
     count, ground = entries_.shape[0] // LINK_ENTRIES, motion.shape[0] - MOTION
     store3(motion, ground, times(load3(gravity, 0), -1.0))

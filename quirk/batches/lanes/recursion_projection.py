@@ -1,9 +1,9 @@
 """Projection of forests of joints in SIMD lanes, by recursion over the joints.
 
-As in single runs (`quirk.dynamics.sparse.kernels.recursion_solve`), displacements that satisfy the linearized
-constraints are the sum of two parts: displacements with locked joints, and displacements due to the inertia loads of
-the first part. The last factorization is reused in axes that rotate with the bodies. `recursion_inertias` and
-`recursion_motions` describe the arguments.
+As in runs of a single system (`quirk.dynamics.sparse.kernels.recursion_solve`), displacements that satisfy the
+linearized constraints are the sum of two parts: displacements with locked joints, and displacements due to the inertia
+loads of the first part. The last factorization is reused in axes that rotate with the bodies. The modules
+`recursion_inertias` and `recursion_motions` describe the arguments.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ def lock(
     numbers: Any, kin: Any, links: Any, locked: Any, load_: Any, n: Any, k: Any, p: Any, o: Any, f: Any, g: Any,
     shift: Any, turn: Any,
 ) -> None:  # fmt: skip
-    """Compute the displacement of a link whose joint is locked, and the inertia load of this displacement.
+    """Compute the displacement of a link whose joint is locked, and the inertia load due to this displacement.
 
-    The displacement follows from the displacement of the parent and the relative displacement of the joint: `shift` in
-    the axes of the parent and `turn` in body axes. Displacements are stored in `locked` and loads in `load_`. Index
-    arguments: see `recursion_inertias` and `recursion_motions`.
+    The displacement follows from that of the parent and the relative displacement of the joint: `shift` in the axes of
+    the parent and `turn` in body axes. The displacement is stored in `locked` and the load in `load_`. The modules
+    `recursion_inertias` and `recursion_motions` describe the index arguments.
     """
     with_parent, turning = carried(links, locked, o, g)
     shift = plus(with_parent, rows_times(kin, p + 8 * ROTATION, shift))
@@ -89,11 +89,11 @@ def lock_links(
     entries: np.ndarray, numbers: np.ndarray, y: np.ndarray, kin: np.ndarray, kin_new: np.ndarray, links: np.ndarray,
     locked: np.ndarray, load_: np.ndarray, level: int,
 ) -> None:  # fmt: skip
-    """Compute displacements of all links with locked joints that remove the constraint violations of state y.
+    """Compute displacements of all links, with locked joints, that remove the constraint violations of the state y.
 
     `entries` are the integers of the links (kind of joint, bodies, indices of sums). `level` is 0 for poses and 1 for
-    velocities. `kin` are the kinematics of the factorization, `kin_new` those of y. Displacements are stored in
-    `locked`, and their inertia loads in `load_`.
+    velocities. `kin` are the kinematics at the last factorization, `kin_new` those of the state y. The displacements
+    are stored in `locked`, and their inertia loads in `load_`.
     """
     count = entries.shape[0] // LINK_ENTRIES
     zero = splat(0.0)
@@ -131,8 +131,9 @@ def lock_links(
 def correction(kin: Any, kin_new: Any, links: Any, locked: Any, motion: Any, o: Any, k: Any, f: Any) -> Any:
     """Return the displacement of a body: translation of its center of mass, inertial axes, and rotation, body axes.
 
-    It is the sum of the displacements in `locked` and `motion`, rotated with the body since the factorization. Index
-    arguments: see `recursion_inertias` and `recursion_motions`.
+    It is the sum of the displacements in `locked` (with locked joints) and `motion` (due to their inertia loads),
+    rotated with the body since the factorization. The modules `recursion_inertias` and `recursion_motions` describe the
+    index arguments.
     """
     turn = plus(load3(motion, f + ANGULAR), load3(locked, f + ANGULAR))
     shift = plus(load3(motion, f), load3(locked, f))
@@ -144,7 +145,10 @@ def correction(kin: Any, kin_new: Any, links: Any, locked: Any, motion: Any, o: 
 def correct_pose(
     kin: Any, kin_new: Any, links: Any, locked: Any, motion: Any, y: Any, o: Any, k: Any, f: Any, s: Any
 ) -> Any:
-    """Add the displacement of a body to its pose in the state y, and return it; arguments as in `correction`."""
+    """Add the displacement of a body to its pose in the state y, and return the displacement.
+
+    The arguments are those of `correction`, and the offset s at which the state of the body begins.
+    """
     shift, turn = correction(kin, kin_new, links, locked, motion, o, k, f)
     move(y, s, shift, turn)
     return shift, turn
@@ -154,7 +158,10 @@ def correct_pose(
 def correct_velocity(
     kin: Any, kin_new: Any, links: Any, locked: Any, motion: Any, y: Any, o: Any, k: Any, f: Any, s: Any
 ) -> Any:
-    """Add the displacement of a body to its velocities in the state y, and return it; arguments as in `correction`."""
+    """Add the displacement of a body to its velocities in the state y, and return the displacement.
+
+    The arguments are those of `correction`, and the offset s at which the state of the body begins.
+    """
     shift, turn = correction(kin, kin_new, links, locked, motion, o, k, f)
     store3(y, s + 8 * VELOCITY, plus(load3(y, s + 8 * VELOCITY), shift))
     store3(y, s + 8 * OMEGA, plus(load3(y, s + 8 * OMEGA), turn))
@@ -168,9 +175,10 @@ def move_links(
 ) -> Any:  # fmt: skip
     """Displace all bodies in the state y so that they satisfy the linearized constraints.
 
-    `locked` holds the displacements with locked joints, and `motion` those due to the inertia loads; `entries`,
-    `level`, `kin` and `kin_new` are as in `lock_links`. Returns the largest squared displacement in each lane;
-    translations are divided by `length`, the characteristic length, m.
+    `locked` holds the displacements with locked joints, and `motion` those due to the inertia loads. `entries` are the
+    integers of the links, `level` is 0 for poses and 1 for velocities, `kin` are the kinematics at the last
+    factorization, and `kin_new` those of y. Returns the largest squared displacement in each lane, with translations
+    divided by `length`, the characteristic length, m.
     """
     count, ground = entries.shape[0] // LINK_ENTRIES, motion.shape[0] - MOTION
     zero = largest = splat(0.0)

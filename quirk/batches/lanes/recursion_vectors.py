@@ -1,8 +1,8 @@
 """Vectors of links in SIMD lanes, in inertial axes, and the accelerations of their joints that are due to velocities.
 
-The equations are those of single runs (`quirk.dynamics.sparse.kernels.recursion_gaps`). Index arguments are the
-elements of flat arrays at which data begin: n of the link in `numbers` (constants), o of the link in `links` (work), k
-of the body and p of its parent in `kin` (kinematics), s of the body and q of its parent in the states y.
+The equations are those of runs of a single system (`quirk.dynamics.sparse.kernels.recursion_gaps`). Index arguments are
+offsets into flat arrays at which data begin: n of the link in `numbers` (constants), o of the link in `links` (computed
+quantities), k of the body and p of its parent in `kin` (kinematics), s of the body and q of its parent in the states y.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ class LinkVectors(NamedTuple):
 
     Attributes
     ----------
-    d, r : vectors from the joint point of the parent to that of the link, and from there to the center of mass
+    d, r : vectors from the joint point of the parent to that of the link, and from the latter to the center of mass
     bend : second time derivative of r at zero angular acceleration
-    shift, turn : acceleration of the joint point, and angular acceleration, relative to a parent without acceleration
+    shift, turn : velocity-dependent acceleration of the joint point, and angular acceleration, relative to a parent
+    without acceleration
     omega : angular velocity of the body
     """
 
@@ -38,8 +39,8 @@ class LinkVectors(NamedTuple):
     def of(cls, numbers: Any, kin: Any, links: Any, n: Any, k: Any, p: Any, o: Any) -> LinkVectors:
         """Compute the vectors of a link, and store them in `links`.
 
-        Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin`, of the parent at p
-        of `kin`.
+        The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of
+        its body at k of `kin` (kinematics); those of its parent at p of `kin`.
         """
         return cls.along(numbers, kin, links, n, k, p, o, load3(numbers, n + 8 * ARM))
 
@@ -49,8 +50,8 @@ class LinkVectors(NamedTuple):
     ) -> LinkVectors:
         """Compute the vectors of a link whose joint point slides along an axis of the parent, as `of` does.
 
-        Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and s of y, of the
-        parent at p of `kin` and q of y.
+        The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of
+        its body at k of `kin` (kinematics) and s of y (states); those of its parent at p of `kin` and q of y.
         """
         axis, travel = travel_of(numbers, y, kin, n, k, p, s, q)
         rate = sliding_rate(numbers, y, kin, n, k, p, s, q)
@@ -65,9 +66,10 @@ class LinkVectors(NamedTuple):
         """Compute the vectors of a link with a given arm, and store them in `links`.
 
         `arm` is the vector from the joint point of the parent to that of the link, in the axes of the parent. `drift`
-        is twice the velocity of the joint point along it, `twist` the relative angular acceleration that is due to
-        velocities in the joint, both in inertial axes, and None for zero. Data of the link begin at element n of
-        `numbers` and o of `links`, of the body at k of `kin`, of the parent at p of `kin`.
+        is twice the rate of change of the arm as seen from the parent, and `twist` the relative angular acceleration
+        that is due to velocities in the joint, both in inertial axes; None stands for zero. The data of the link begin
+        at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its body at k of `kin`
+        (kinematics), those of its parent at p of `kin`.
         """
         omega, of_parent = load3(kin, k + 8 * SPIN), load3(kin, p + 8 * SPIN)
         d = rows_times(kin, p + 8 * ROTATION, arm)
@@ -88,7 +90,7 @@ class LinkVectors(NamedTuple):
 def axis_of(numbers: Any, kin: Any, n: Any, k: Any) -> Any:
     """Return the axis of a joint that is fixed in the body, in inertial axes.
 
-    Data of the link begin at element n of `numbers`, of the body at k of `kin`.
+    The data of the link begin at offset n of `numbers` (constants), those of its body at k of `kin` (kinematics).
     """
     return rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * AXIS))
 
@@ -96,7 +98,8 @@ def axis_of(numbers: Any, kin: Any, n: Any, k: Any) -> Any:
 def axes_of_universal(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
     """Return the axis of a universal joint fixed in the body, and its second axis, both in inertial axes.
 
-    Data of the link begin at element n of `numbers`, of the body at k of `kin`, of the parent at p of `kin`.
+    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics); those
+    of its parent at p of `kin`.
     """
     axis = axis_of(numbers, kin, n, k)
     return axis, second_axis(axis, rows_times(kin, p + 8 * ROTATION, load3(numbers, n + 8 * AXIS_ON_PARENT)))
@@ -105,8 +108,8 @@ def axes_of_universal(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
 def universal_twist(kin: Any, k: Any, p: Any, axis: Any, second: Any) -> Any:
     """Return the relative angular acceleration of a universal joint due to the rates about its two axes.
 
-    `axis` and `second` are the unit vectors along the axes. Data of the body begin at element k of `kin`, of the parent
-    at p of `kin`.
+    `axis` and `second` are the unit vectors along the axes. The data of the body begin at offset k of `kin`
+    (kinematics), those of its parent at p of `kin`.
     """
     relative = minus(load3(kin, k + 8 * SPIN), load3(kin, p + 8 * SPIN))
     return times(cross(second, axis), dot(relative, second) * dot(relative, axis))

@@ -110,7 +110,7 @@ class Expression(Immutable):
 
 @dataclass(frozen=True)
 class Derivative:
-    """The time derivative, of order `order`, of an expression in t."""
+    """Time derivative of order `order` of an expression in t."""
 
     function: Expression
     order: int

@@ -66,7 +66,7 @@ def _described(x: Any) -> str:
 
 
 def _of_number(name: str, on_floats: Callable[[float], float]) -> Function:
-    """Return a Function of one number: the method `name` for jets, and `on_floats` for floats."""
+    """Return a Function of one number, which calls the method `name` of jets, and `on_floats` for floats."""
 
     def of(x: Any) -> Any:
         x = number(x)

@@ -28,7 +28,7 @@ class RopeCourse:
     straight : (m,) lengths of the straight parts, m
     spans : (m,) vectors (3,) from the beginning to the end of each straight part, inertial frame, m
     into, out : for each stop the unit vectors (2,) along the rope before and after it, in the plane of the drum; None
-    for points
+        for points
     radius, near : for each stop the radius of the drum, m, and its initial wrapped angle, rad; zero for points
     """
 

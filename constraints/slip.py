@@ -159,7 +159,7 @@ class OfSurfaces:
     kinds : kinds of the first and second surface, as in `quirk.constraints.gap_functions.PAIRS`
     turned : whether the first surface is fixed in body j instead of body i
     side : 1 or -1, the choice between two sets of tangents; they are smooth functions of the normal except where it is
-    along -z (for side 1) or z (for side -1) of the frame of the first surface
+        along -z (for side 1) or z (for side -1) of the frame of the first surface
     """
 
     kinds: tuple[str, str]

@@ -33,7 +33,7 @@ class Weights(NamedTuple):
     exponent : reciprocal of the order of the error estimate
     c : (s + 1 + x,) times of the evaluations as fractions of the step
     first : (s + 1 + x + errors + 1,) index in `slope` and `weight` at which each row begins; the rows are stages, y_new
-    (row s), stages for dense output, and error estimates
+        (row s), stages for dense output, and error estimates
     slope, weight : index of the slope and its weight, for each nonzero weight
     dense : ((s + 1 + x) d,) weights of the Bernstein polynomials of degree d
     binomial : (d,) binomial coefficients

@@ -37,7 +37,7 @@ class LaneMembers:
     numbers : parameters of all members
     runs : integrator of all lanes
     axes : (count, k, 2, 3) pairs of axes that the joints of each member keep parallel, fixed in body i and body j, in
-    body axes; or (1, k, 2, 3) for all members
+        body axes; or (1, k, 2, 3) for all members
     """
 
     def __init__(self, solver: Solver, numbers: MemberNumbers, runs: LaneRuns, axes: np.ndarray | None = None) -> None:

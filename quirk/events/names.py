@@ -60,8 +60,8 @@ class Reading:
     ----------
     of : constraint or force element; None for an energy of the system
     quantity : "force", "torque", "energy", "kinetic", "potential", "total", or the name of a coordinate of a force
-    element; "multiplier" for the multiplier of a constraint; "solvable" for a function that is positive while friction
-    has a unique solution; see also `Shared` and `Patch`
+        element; "multiplier" for the multiplier of a constraint; "solvable" for a function that is positive while
+        friction has a unique solution; see also `Shared` and `Patch`
     axis : index of the inertial axis of a component of the load, or None for its magnitude
     level : value at which the event occurs, in the unit of the quantity
     """
@@ -118,7 +118,7 @@ class Patch(Reading):
     joints : (b,) the joints with a limit in proportion to their load
     places : (b,) index of each of these joints among the m contacts
     bearings : (6 b, 6) bearing forces of these joints per unit of their force and torque, in axes of body i; the
-    bearing forces due to the joint loads of the run are added to the components
+        bearing forces due to the joint loads of the run are added to the components
     """
 
     members: tuple[str, ...] = ()

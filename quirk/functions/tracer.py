@@ -66,7 +66,7 @@ class Tracer(_Opaque):
     _quirk_jet : the number with its derivatives
     _quirk_numpy : whether the number is a numpy.float64 in Python, whose operations raise no errors, and not a float
     _quirk_integer : True if the number is an integer in Python, whose zero has no sign; None if it is not; a condition
-    of the machine code if this is unknown
+        of the machine code if this is unknown
     """
 
     __slots__ = ("_quirk_integer", "_quirk_jet", "_quirk_numpy")

@@ -60,16 +60,16 @@ class SlidingContact:
     ----------
     held : indices of the slip components kept at zero by constraint rows if it sticks; None if it slides
     cone : watched quantity that reaches zero at the limit of static friction if it sticks; None if the quantity of
-    another element is watched instead
+        another element is watched instead
     load : rows that determine the normal load if it slides on a contact, as `shares` of `Friction.sliding`
     direction : (d,) unit vector of slip at the start of sliding
     floor : slip, m/s, below which the direction of the friction force is constant
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
     slack : reverse slip, m/s, at which the bodies come to rest; None if they cannot come to rest
     creep : slip, m/s, beyond which a sticking element starts to slide because drivers prescribe the slip or rows are no
-    longer redundant, or 0 if it never starts; if it slides and started so, the same value; otherwise None
+        longer redundant, or 0 if it never starts; if it slides and started so, the same value; otherwise None
     value : coordinate, rad or m, at which a joint with constant friction sticks, or relative orientation of a ball
-    joint; None if only rates are held
+        joint; None if only rates are held
     ends : for friction of constant magnitude: whether the slip is so slow that its direction is kept until it vanishes
     level : slip, m/s, below which this direction is kept
     heading : (d,) unit vector of slip at the last evaluation

@@ -4,10 +4,10 @@ The articulated inertia I of a body, in inertial axes, is the inertia of the bod
 forest, which move relative to the body as their joints allow. The degrees of freedom n of each joint are eliminated one
 after the other: U = I n, I <- I - U U^T / (n . U), as in `quirk.dynamics.sparse.kernels.articulated`.
 
-Names of arguments in this file: t is the index of a joint of the forest. `joints` contains the integers of each joint:
-its bodies and the motions that it restricts; `numbers` are constants. An argument such as o, f or `rest` is the offset
-in a flat array at which data begin: o for a joint and f for a degree of freedom, both in `work` (called `joints` in
-`without_freedom`), and `rest` for an inertia. The layout of the arrays is in `quirk.batches.lanes.records`.
+Names of arguments in this file: t is the index of a joint of the forest. `joints` contains the integer data of each
+joint: its bodies and the motions that it restricts; `numbers` are constants. An argument such as o, f or `rest` is the
+offset in a flat array at which data begin: o for a joint and f for a degree of freedom, both in `work` (called `joints`
+in `without_freedom`), and `rest` for an inertia. The layout of the arrays is in `quirk.batches.lanes.records`.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def place(joints: np.ndarray, numbers: np.ndarray, kin: np.ndarray, work: np.nda
 def freedoms_at(joints: np.ndarray, e: int) -> int:
     """Return the offset of the first rotational degree of freedom in the data of a joint in the array `work`.
 
-    The integers of the joint (bodies and restricted motions) begin at element e of `joints`.
+    The integer data of the joint (bodies and restricted motions) begin at element e of `joints`.
     """
     return FREEDOMS if at(joints, e + COINCIDES) != 0 else FREEDOMS + 3 * FREEDOM
 

@@ -73,7 +73,7 @@ def placed_joints(solver: Solver) -> list[PlacedJoint]:
 
 
 def link_entries(model: Model, joints: Sequence[PlacedJoint]) -> np.ndarray:
-    """Return the integers of all links as a flat array.
+    """Return the integer data of all links as a flat array.
 
     They are the kind of the joint, its bodies, and indices of sums of inertias (KIND to SUM). `joints` are the joints
     of the forest.
@@ -102,7 +102,7 @@ def link_numbers(entries: np.ndarray, geometry: np.ndarray, mass: np.ndarray, in
 
     Parameters
     ----------
-    entries : integers of the links, see `link_entries`
+    entries : integer data of the links, see `link_entries`
     geometry : (count, LINK_GEOMETRY n), see `link_geometry`
     mass, inertia : (count, n) and (count, n, 3, 3), kg and kg m^2, in the order of the bodies
     """

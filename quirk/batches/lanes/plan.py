@@ -40,11 +40,11 @@ class LanePlan:
     ----------
     tables : structure and settings that all members have in common
     rows : for each joint of the spanning forest, the indices of its primitive constraints: its coincidence, -1 for
-    none, and its rotation rows
+        none, and its rotation rows
     closing : index of the primitive constraint of each loop-closing row
     drops : whether redundant loop-closing rows are omitted
     recursive : joints of a forest without loops, if its accelerations are computed by recursion over the joints instead
-    of a spanning forest; otherwise empty
+        of a spanning forest; otherwise empty
     """
 
     tables: LaneTables
@@ -147,9 +147,9 @@ def _joints(model: Model) -> tuple[list[list[int]], list[list[int]]]:
 def _forest(
     model: Model, trees: Sequence[list[int]], loops: list[list[int]]
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, list[int]]]]:
-    """Return the integers and the primitives of each joint of a spanning forest, from the ground outward.
+    """Return the integer data and the primitives of each joint of a spanning forest, from the ground outward.
 
-    The integers are CHILD to ROTATIONS (`quirk.batches.lanes.records`); the primitives are the indices of its
+    The integer data are CHILD to ROTATIONS (`quirk.batches.lanes.records`); the primitives are the indices of its
     coincidence, -1 for none, and its rotation rows. Joints in `trees` that would close a loop are added to `loops`. A
     body without a path of joints to the ground is connected with it by a joint without rows, which has six degrees of
     freedom.
@@ -186,8 +186,8 @@ def _reached(forest: Sequence[tuple[int, ...]], closing: Sequence[Sequence[int]]
     """Return, for each loop-closing row and each joint of the forest, the effect of the load of the row on the joint.
 
     LOADED: the joint transmits the load. MOVED: the child of the joint moves, but the joint carries no load. AT_REST:
-    the child does not move. `forest` holds the integers of the joints (CHILD to ROTATIONS) from the roots to the tips,
-    `closing` the two bodies of each row.
+    the child does not move. `forest` holds the integer data of the joints (CHILD to ROTATIONS) from the roots to the
+    tips, `closing` the two bodies of each row.
     """
     table = []
     for bodies in closing:

@@ -69,12 +69,12 @@ class LaneTables(NamedTuple):
 
     Attributes
     ----------
-    joints : (JOINT_ENTRIES T,) integers of each joint of the spanning forest, from the roots to the tips: its bodies,
-        and which motions it restricts, CHILD to ROTATIONS
-    closing : (ROW_ENTRIES C,) integers of each row that closes a loop: its kind and its bodies, KIND to BODY_J
+    joints : (JOINT_ENTRIES T,) integer data of each joint of the spanning forest, from the roots to the tips: its
+        bodies, and which motions it restricts, CHILD to ROTATIONS
+    closing : (ROW_ENTRIES C,) integer data of each row that closes a loop: its kind and its bodies, KIND to BODY_J
     reached : (C T,) effect of the load of each closing row on each joint: AT_REST, MOVED or LOADED
-    links : (LINK_ENTRIES n,) integers of each link of a forest that is computed by recursion: kind of its joint, its
-        bodies, and indices of its sums (`joints` and `closing` are then empty); empty for other systems
+    links : (LINK_ENTRIES n,) integer data of each link of a forest that is computed by recursion: kind of its joint,
+        its bodies, and indices of its sums (`joints` and `closing` are then empty); empty for other systems
     length : characteristic length, m, for tolerances
     project : whether the state at the end of each step is projected onto the constraints
     """

@@ -314,8 +314,8 @@ def eliminate_further(
 def articulate_links(entries_: np.ndarray, numbers: np.ndarray, y: np.ndarray, work: LaneWork, loaded: bool) -> None:
     """Compute the articulated inertias of all links from the tips to the roots, and eliminate the joint coordinates.
 
-    If `loaded`, the loads on the bodies in `work` are applied; otherwise the loads are zero. `entries_` are the
-    integers of the links (kind of joint, bodies, indices of sums), `numbers` their constants, and y the states of all
+    If `loaded`, the loads on the bodies in `work` are applied; otherwise the loads are zero. `entries_` are the integer
+    data of the links (kind of joint, bodies, indices of sums), `numbers` their constants, and y the states of all
     bodies. The other arrays are in `work`.
     """
     kin, load_, sums, links = work.kin, work.load, work.sums, work.links

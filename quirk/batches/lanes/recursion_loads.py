@@ -61,8 +61,8 @@ def take_load(numbers: Any, kin: Any, load_: Any, n: Any, k: Any, f: Any) -> Non
 def take_loads(entries_: np.ndarray, numbers: np.ndarray, kin: np.ndarray, load_: np.ndarray) -> None:
     """Copy the applied loads on all bodies from `kin` to `load_`, as forces and moments about the joint points.
 
-    `entries_` are the integers of the links (kind of joint, bodies, indices of sums), and `numbers` their masses, arms
-    and axes.
+    `entries_` are the integer data of the links (kind of joint, bodies, indices of sums), and `numbers` their masses,
+    arms and axes.
     """
     for t in range(entries_.shape[0] // LINK_ENTRIES):
         body = at(entries_, LINK_ENTRIES * t + BODY)
@@ -244,7 +244,7 @@ def load_free(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) 
 def load_links(entries: np.ndarray, load_: np.ndarray, sums: np.ndarray, links: np.ndarray) -> None:
     """Transmit the loads on all bodies from the tips to the roots, with the last factorization of articulated inertias.
 
-    `entries` are the integers of the links (kind of joint, bodies, indices of sums), and `load_` the loads.
+    `entries` are the integer data of the links (kind of joint, bodies, indices of sums), and `load_` the loads.
     Accelerations relative to parents without acceleration are stored in `links`, and sums of transmitted loads in
     `sums`.
     """

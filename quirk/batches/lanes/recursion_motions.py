@@ -212,7 +212,7 @@ def follow_links(
 ) -> None:  # fmt: skip
     """Compute the accelerations of all links from the roots to the tips, and write the time derivatives y' to `ydot`.
 
-    `entries_` are the integers of the links (kind of joint, bodies, indices of sums), `gravity` begins with the
+    `entries_` are the integer data of the links (kind of joint, bodies, indices of sums), `gravity` begins with the
     gravitational acceleration, m/s^2, y and `kin` are states and kinematics of the bodies, and `motion` receives their
     accelerations. If `row` is not negative, the state `after` is then set to the state `before` plus the step size h
     (s) times the weighted sum of the `slopes` y' of all stages; the weights are this row of the tableau. This is done

@@ -91,9 +91,9 @@ def lock_links(
 ) -> None:  # fmt: skip
     """Compute displacements of all links, with locked joints, that remove the constraint violations of the state y.
 
-    `entries` are the integers of the links (kind of joint, bodies, indices of sums). `level` is 0 for poses and 1 for
-    velocities. `kin` are the kinematics at the last factorization, `kin_new` those of the state y. The displacements
-    are stored in `locked`, and their inertia loads in `load_`.
+    `entries` are the integer data of the links (kind of joint, bodies, indices of sums). `level` is 0 for poses and 1
+    for velocities. `kin` are the kinematics at the last factorization, `kin_new` those of the state y. The
+    displacements are stored in `locked`, and their inertia loads in `load_`.
     """
     count = entries.shape[0] // LINK_ENTRIES
     zero = splat(0.0)
@@ -176,7 +176,7 @@ def move_links(
     """Displace all bodies in the state y so that they satisfy the linearized constraints.
 
     `locked` holds the displacements with locked joints, and `motion` those due to the inertia loads. `entries` are the
-    integers of the links, `level` is 0 for poses and 1 for velocities, `kin` are the kinematics at the last
+    integer data of the links, `level` is 0 for poses and 1 for velocities, `kin` are the kinematics at the last
     factorization, and `kin_new` those of y. Returns the largest squared displacement in each lane, with translations
     divided by `length`, the characteristic length, m.
     """

@@ -24,7 +24,7 @@ class LinkVectors(NamedTuple):
     d, r : vectors from the joint point of the parent to that of the link, and from the latter to the center of mass
     bend : second time derivative of r at zero angular acceleration
     shift, turn : velocity-dependent acceleration of the joint point, and angular acceleration, relative to a parent
-    without acceleration
+        without acceleration
     omega : angular velocity of the body
     """
 

@@ -34,8 +34,9 @@ def is_compiled(function: Any) -> bool:
 def compiled_pointer(function: Any, sizes: tuple[int, ...]) -> Any:
     """Return the address of a C function that calls a user's numba function.
 
-    The C function is compiled once per process. The result is None if the function cannot be compiled for arguments of
-    the given sizes (numbers of components), or if its result is not numeric.
+    `sizes` are the numbers of components of the arguments after the time, 0 for scalars. The C function is compiled
+    once per process. The result is None if the function cannot be compiled for these arguments, or if its result is not
+    numeric.
     """
     wrapper = {OF_BODY: _of_body, OF_JOINT: _of_joint}.get(sizes)
     try:
@@ -76,7 +77,7 @@ def _of_joint(function: Any) -> Callable[..., None]:
 def take_vector(load: Any, outputs: Any) -> bool:
     """Write a load of three finite numbers to `outputs`; return False for any other load.
 
-    This function has only a compiled implementation; a call in Python raises NotImplementedError.
+    The function is implemented for compiled code only; a call in Python raises NotImplementedError.
     """
     raise NotImplementedError
 
@@ -84,7 +85,7 @@ def take_vector(load: Any, outputs: Any) -> bool:
 def take_number(load: Any, outputs: Any) -> bool:
     """Write a load that is a finite number to `outputs`; return False for any other load.
 
-    This function has only a compiled implementation; a call in Python raises NotImplementedError.
+    The function is implemented for compiled code only; a call in Python raises NotImplementedError.
     """
     raise NotImplementedError
 

@@ -1,8 +1,7 @@
 """Force laws (load functions of force elements) that compiled code calls by address.
 
 The force law of an element computes its load from time, motion and internal variables. Laws are compiled to machine
-code; user functions are compiled too, or called in Python. The m constraint rows are stored in nodes, groups of up to
-six rows.
+code; user functions are compiled too, or called in Python.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ MOST_WRITTEN = 100
 
 
 class Applied:
-    """Force elements of a model, with the addresses of the functions of their laws.
+    """Force elements of a model, with the addresses of the compiled functions of their laws.
 
     The addresses are valid as long as this object exists.
 
@@ -49,7 +48,7 @@ class Applied:
     ----------
     model : the model of the system
     slots : positions of the bodies in arrays of compiled code
-    row_lane : (m,) position of the multiplier of each row in the array of multipliers
+    row_lane : (m,) position of the multiplier of each of m constraint rows in the array of multipliers
     refuse : predicate for user functions that must run in Python even if they could be compiled
 
     Attributes
@@ -57,8 +56,8 @@ class Applied:
     table : force elements as arrays for compiled code
     layouts : layout of the inputs and outputs of each law
     stop : (1,) flag; compiled code returns early if it is 1
-    latest : most recent exception of a user function, kept after later successful calls
-    in_python : number of calls and time, s, of each function that runs in Python, by title
+    latest : most recent exception of a user function, not reset by later successful calls
+    in_python : for each function that runs in Python, by title, the number of calls and their total time, s
     called : user functions that run in Python or are called by address
     laws_in_python : force elements whose laws run in Python
     """
@@ -107,11 +106,11 @@ class Applied:
 
     @property
     def trouble(self) -> BaseException | None:
-        """Exception of the last call of a user function; None if the last calls of all functions succeeded."""
+        """Exception of a user function whose last call failed; None if the last calls of all functions succeeded."""
         return next(iter(self._troubles.values()), None)
 
     def undefined(self, t: float) -> InputError | None:
-        """Return an InputError for the first law with non-finite loads in the last evaluation, or None.
+        """Return an InputError for the first law whose last evaluation gave non-finite loads, None if all are finite.
 
         `t` is the time of that evaluation, s.
         """
@@ -122,14 +121,14 @@ class Applied:
         return None
 
     def failed_since(self, t: float) -> InputError | None:
-        """Return the latest InputError of a user function that failed at time t (s) or later, or None.
+        """Return the latest InputError of a user function if it occurred at time t (s) or later, otherwise None.
 
         The error is returned even if the function has succeeded since at other times.
         """
         return self.latest if isinstance(self.latest, InputError) and self._failed_at >= t else None
 
     def changed_since(self, outputs: np.ndarray) -> ForceElement | None:
-        """Return the first force element whose outputs differ from `outputs`, or None.
+        """Return the first force element whose outputs differ from `outputs`, or None if there is none.
 
         `outputs` must be a copy of all outputs of an evaluation at the same time and state. A difference shows that the
         load of the element is not a function of time and state only.
@@ -141,7 +140,7 @@ class Applied:
         return None
 
     def check(self, t: float) -> None:
-        """Raise the exception of a user function or force law that failed in its last evaluation, at time t.
+        """Raise the exception of a user function or force law that failed in its last evaluation, at time t (s).
 
         The method is not used in runs, where a failure within a step may only mean that the step was too long.
         """
@@ -150,7 +149,7 @@ class Applied:
             raise trouble
 
     def exerted(self, outputs: np.ndarray) -> dict[str, Exerted]:
-        """Return the loads and energies of each force element by name.
+        """Return the loads, energies and coordinates of each force element, by its name.
 
         `outputs` (nt, outputs) are the outputs of all laws at nt times.
         """
@@ -175,9 +174,10 @@ class Applied:
             self.table.inputs[place : place + REFERENCE] = reference
 
     def references(self, times: np.ndarray, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices (p,) of the inputs of force laws that are reference angles, and their values (nt, p).
+        """Return the indices (p,) of reference angles among the inputs of force laws, and their values (nt, p).
 
-        `angles` (nt, K, 3), rad, are the angles of K joints at the nt times.
+        Reference angles are used for counting full turns; each is stored with its rate and its time. `angles` (nt, K,
+        3), rad, are the angles of K joints at the nt times.
         """
         places = np.array([place + k for *_, place in self._turning for k in range(REFERENCE)], dtype=np.int64)
         found = np.zeros((len(times), len(places)))
@@ -193,7 +193,7 @@ class Applied:
     def recall(self, saved: Sequence[np.ndarray]) -> None:
         """Restore the inputs and outputs of all laws from a `snapshot` of this object, or of one for the same elements.
 
-        Addresses of functions are not modified.
+        Addresses of functions are not changed.
         """
         own = self.table.inputs[self._addresses]
         restore([self.table.inputs, self.table.outputs], saved)
@@ -201,7 +201,7 @@ class Applied:
 
     @contextmanager
     def calling(self) -> Iterator[None]:
-        """Context manager for calls of compiled code that calls user functions.
+        """Context manager for calls of compiled code that may call user functions in Python.
 
         On exit the exception that stopped the code is raised, if any: KeyboardInterrupt after Ctrl-C, or any exception
         of a user function other than InputError.
@@ -288,7 +288,7 @@ class Applied:
     def _machine_code(self, element: ForceElement, layout: LawLayout) -> Made:
         """Return machine code for a force law, and a flag for each of its user functions: whether it runs in Python.
 
-        Functions are inlined in the machine code, except those that are refused or cannot be compiled.
+        User functions are inlined in the machine code, except those that are refused or cannot be compiled.
         """
         refused = [self._refuse(value.source) for value in element.functions]
         if len(self._written) >= MOST_WRITTEN:
@@ -326,7 +326,7 @@ class Applied:
             first_in, first_out = first_in + value.room, first_out + value.returns
 
     def _counted(self, title: str, function: Callable[[float], Any]) -> Callable[[float], Any]:
-        """Return a wrapper of `function` that counts its calls and their time under `title`."""
+        """Return a wrapper of `function` that adds its calls and their time to the statistics under `title`."""
         spent = self.in_python.setdefault(title, [0, 0.0])
 
         def timed(t: float) -> Any:
@@ -341,7 +341,7 @@ class Applied:
 
 
 def _call(value: Value, arguments: np.ndarray, returned: np.ndarray) -> Callable[[float], None]:
-    """Return a function of time that calls a user function, checks its result and stores it.
+    """Return a function of time that calls a user function with stored arguments, checks its result and stores it.
 
     The arguments of the user function are read from `arguments`, and its result is written to `returned`.
     """

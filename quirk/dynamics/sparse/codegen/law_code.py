@@ -21,9 +21,10 @@ CODE = SharedCode[Made]()
 
 
 def law_code(element: ForceElement, layout: LawLayout, refused: Sequence[bool]) -> Made:
-    """Return machine code for the law of a force element; built-in elements of the same structure share it.
+    """Return machine code for the law of a force element; elements of the same structure share it.
 
-    `refused` contains a flag for each user function: whether it must run in Python.
+    `refused` contains a flag for each user function: whether it must run in Python. The result is a pair: the machine
+    code, and a flag for each user function that is called in Python.
     """
     prints = prints_of(element)
     key = None if prints is None else (element.structure, prints, layout, tuple(refused))

@@ -1,7 +1,7 @@
 """Force laws with derivatives in eight directions: machine code, or evaluation on dual numbers in Python.
 
 The operations of a law are recorded once on a tape, a list in which common subexpressions occur only once. Dual
-numbers, which are numbers with derivatives, are then propagated through it.
+numbers, which are numbers with derivatives along eight directions, are then propagated through the tape.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def law_pointer(
 ) -> Any:
     """Return a C function that computes the outputs of a force law with their derivatives in eight directions.
 
-    The C function reads `inputs` and writes `outputs`. `watch` wraps a Python function for safe calls from compiled
-    code; `refuse` is a predicate for functions that must run in Python.
+    The C function reads `inputs` and writes `outputs`, both with eight derivatives of each number. `watch` wraps a
+    Python function for safe calls from compiled code; `refuse` is a predicate for functions that must run in Python.
     """
 
     def fill(t: Any, dual_inputs: Any, dual_outputs: Any) -> None:
@@ -66,10 +66,11 @@ def law_pointer(
 
 
 def _generated(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:
-    """Return machine code for a function of dual numbers with the given numbers of inputs and outputs.
+    """Return machine code for a function of dual numbers, which have a value and eight derivatives.
 
-    Dual numbers have a value and eight derivatives. The derivatives of time follow the derivatives of the inputs. If
-    `keep` is true, the code is cached on disk. `fill` is the function, which writes its outputs to an array.
+    `fill` is the function, which writes its outputs to an array; `inputs` and `outputs` are the numbers of its inputs
+    and outputs. In the array of inputs, the derivatives of time follow the derivatives of the inputs. If `keep` is
+    true, the code is cached on disk.
     """
 
     def write(t: Any, dual_inputs: Any, dual_outputs: Any) -> None:

@@ -35,10 +35,11 @@ def place_functions(
     watch: Watch,
     refuse: Callable[[Any], bool],
 ) -> tuple[list[Any], list[Any]]:
-    """Write the addresses of motions that are functions of time into a table of motions.
+    """Write the addresses of prescribed motions that are user functions of time into a table of motions.
 
     Parameters
     ----------
+    table : table of the motions, which is changed
     motions : motions of the table, each with the title under which its calls are counted
     order : highest order of time derivatives
     watch : wrapper of Python functions for safe calls from compiled code
@@ -80,7 +81,7 @@ def _filler(title: str, motion: Motion, order: int) -> Callable[[float, np.ndarr
 
 
 def _generated(functions: Sequence[Any]) -> Native | None:
-    """Return machine code for the functions of a motion, or None if it cannot be generated."""
+    """Return machine code for the functions of a motion and its derivatives, or None if it cannot be generated."""
     prints = tuple(fingerprint(function) for function in functions)
     try:
         return CODE.get(None if None in prints else prints, lambda: _machine_code(functions))

@@ -1,4 +1,4 @@
-"""Relations (constraint functions) for compiled code: machine code if possible, otherwise callbacks to Python.
+"""Relations, constraints defined by functions, for compiled code: machine code, or callbacks to Python.
 
 Phi denotes the residuals of the constraint rows.
 """
@@ -34,15 +34,16 @@ BRANCHING: WeakSet[Any] = WeakSet()
 class Related:
     """Relations of one solver, with the addresses of their functions for compiled code.
 
-    The addresses are valid as long as this object exists. Functions are compiled to machine code; those that branch on
-    values or accept floats only are called in Python.
+    Relations are constraints defined by functions; Phi are their residuals. The addresses are valid as long as this
+    object exists. Functions are compiled to machine code; those that branch on values or accept floats only are called
+    in Python.
 
     Parameters
     ----------
     model : the model of the system
     table : tables of the relations, without addresses of functions
     watch : wrapper of Python functions for safe calls from compiled code; see `Applied.watched`
-    order, gradient_order : highest time derivatives of Phi and of gradients in `table`
+    order, gradient_order : highest time derivatives of Phi and of its gradients in `table`
     resting : whether accelerations and higher derivatives are zero; see `Relation.fill`
     refuse : predicate for user functions that must run in Python even if they could be compiled
 
@@ -86,7 +87,8 @@ class Related:
     def gradient_starts(self, r: int, frame: int) -> np.ndarray:
         """Return, for each row of relation r, the index in `table.outputs` of its gradient with respect to a frame.
 
-        The Taylor coefficients of the gradient are stored from this index on, in increasing order, eight elements each.
+        The gradient is with respect to translation and rotation of the frame. Its Taylor coefficients in time are
+        stored from this index on, in increasing order, eight elements each.
         """
         layout, terms = self.layouts[r], self.layouts[r].gradient_order + 1
         first = self.table.entry(r, OUTPUT) + layout.first_gradient
@@ -123,7 +125,7 @@ class Related:
 
 
 def _branches(source: Any) -> bool:
-    """Return whether a user function is already known to branch on its arguments."""
+    """Return whether a user function is already known to branch on the values of its arguments."""
     try:
         return source in BRANCHING
     except TypeError:
@@ -133,7 +135,7 @@ def _branches(source: Any) -> bool:
 def _compiled(relation: Relation, layout: RelationLayout, resting: bool) -> Native:
     """Return machine code that computes the outputs of a relation; relations with the same function share it.
 
-    If `resting`, accelerations and higher derivatives are zero; see `Relation.fill`.
+    If `resting`, accelerations and higher derivatives of the bodies are zero; see `Relation.fill`.
     """
     bare = without_numbers(relation)
 
@@ -146,15 +148,16 @@ def _compiled(relation: Relation, layout: RelationLayout, resting: bool) -> Nati
 def without_numbers(relation: Relation) -> Relation:
     """Return a copy of a relation without its constants, motions, units and names of rows.
 
-    Machine code for all relations with the same function is generated from the copy.
+    The copy is used to generate machine code that all relations with the same function share.
     """
     return Relation(relation.function, ("",) * len(relation.labels), (), of_velocities=relation.of_velocities)
 
 
 def shared_key(relation: Relation, *details: Hashable) -> tuple[Any, ...] | None:
-    """Return a key that is equal for relations that share machine code; None if a user function may change.
+    """Return a key that is equal for relations that share machine code; None if their code cannot be shared.
 
-    The behavior of a user function is fixed if the function has a fingerprint. `details` are further parts of the key.
+    `details` are further parts of the key. Code of a user function is shared only if the function has a fingerprint, so
+    that it cannot change.
     """
     prints = None if relation.source is None else fingerprint(relation.source)
     if relation.of_user and prints is None:

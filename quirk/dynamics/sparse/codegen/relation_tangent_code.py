@@ -1,13 +1,13 @@
 """Machine code of relations that also computes directional derivatives of rows and constraint loads.
 
-A relation is a constraint given by a function. Its operations are recorded once on a tape, a list in which common
-subexpressions occur only once. Dual numbers, which have a value and derivatives in eight directions, are then
-propagated through the tape.
+A relation is a constraint defined by a function; Phi are its residuals. Its operations are recorded once on a tape, a
+list in which common subexpressions occur only once. Dual numbers, which have a value and derivatives in eight
+directions, are then propagated through the tape.
 
 The outputs are, in this order: the values in the layout of `quirk.constraints.relation.RelationLayout`; eight
-derivatives of each time derivative of Phi; and eight derivatives of each component of the constraint loads, which has
-six components and two of padding per frame. The inputs are followed by their derivatives and by the multipliers, which
-are constant.
+derivatives of each time derivative of Phi; and eight derivatives of each component of the constraint loads, which have
+six components and two of padding per frame. The inputs are followed by their derivatives, and by the multipliers, which
+are treated as constants.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ CODE = SharedCode[Native]()
 
 
 def inputs_of(layout: RelationLayout) -> int:
-    """Return the number of elements of a relation's input array: inputs, their derivatives, and multipliers."""
+    """Return the length of a relation's input array: inputs, their derivatives in eight directions, and multipliers."""
     return DualArray.size(layout.inputs) + WIDTH + layout.rows
 
 
 def outputs_of(layout: RelationLayout) -> int:
-    """Return the number of elements of a relation's output array: values, and derivatives of residuals and loads."""
+    """Return the length of a relation's output array: values, and derivatives of residuals and constraint loads."""
     return layout.outputs + WIDTH * (layout.first_gradient + LANES * layout.frames)
 
 
@@ -58,10 +58,10 @@ def relation_pointer(
     watch: Watch,
     refuse: Any,
 ) -> Any:
-    """Return a C function that computes `outputs` of a relation from `inputs`; both arrays must be zero initially.
+    """Return a C function that computes `outputs` of a relation from `inputs`, with derivatives in eight directions.
 
-    `watch` wraps a Python function for safe calls from compiled code; `refuse` is a predicate for functions that must
-    run in Python.
+    Both arrays must be zero initially. `watch` wraps a Python function for safe calls from compiled code; `refuse` is a
+    predicate for functions that must run in Python.
     """
     relation = placed.relation
     refused = relation.source is not None and refuse(relation.source)
@@ -97,7 +97,7 @@ def _generated(relation: Relation, layout: RelationLayout, keep: bool) -> Native
 
 
 def _recorded(relation: Relation, layout: RelationLayout) -> tuple[Tape, list[int], list[int]]:
-    """Return a tape of the outputs of a relation and of its constraint loads, and the line numbers of both.
+    """Return a tape of the outputs and the constraint loads of a relation, and the places of both on the tape.
 
     The inputs of the tape are the inputs of the relation, the time, and the multipliers.
     """
@@ -108,7 +108,7 @@ def _recorded(relation: Relation, layout: RelationLayout) -> tuple[Tape, list[in
 
 
 class _Collected(Scalar):
-    """Array that collects the outputs of a function as dual numbers, for evaluation in Python."""
+    """Array that collects the outputs of a relation's function as dual numbers."""
 
     def __init__(self) -> None:
         self.outputs: dict[int, Any] = {}
@@ -125,7 +125,7 @@ class _Collected(Scalar):
         self.outputs[index] = x
 
     def store(self, index: int, lanes: Any) -> None:
-        """Store the eight adjacent outputs `lanes`, beginning at `index`."""
+        """Store eight successive outputs, from `index` on; `lanes` is a vector of eight elements."""
         self.outputs.update((index + k, x) for k, x in enumerate(lanes.entries))
 
     def listed(self, count: int) -> list[Any]:
@@ -140,8 +140,8 @@ def _multipliers(layout: RelationLayout, dual_inputs: Any) -> list[Any]:
 def _loads(layout: RelationLayout, outputs: Any, multipliers: Sequence[Any]) -> list[Any]:
     """Return the components of the constraint loads on the bodies of all frames, eight per frame.
 
-    `outputs` are the outputs of the relation, which contain the gradients of its rows; the `multipliers` are those of
-    the rows.
+    `outputs` are the outputs of the relation, which contain the gradients of its rows, and `multipliers` those of its
+    rows.
     """
     components = []
     for frame in range(layout.frames):

@@ -95,10 +95,10 @@ class Dynamics:
 
 
 def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Dynamics:
-    """Return accelerations, joint loads and loads of force elements at nt times, from states (nt, 13 n + k).
+    """Return accelerations, joint loads and loads of force elements at nt times and states (nt, 13 n + k).
 
-    `angles` (nt, K, 3), rad, are joint angles with full turns; angles in force laws are shifted by full turns to the
-    values nearest to them.
+    `angles` (nt, K, 3), rad, are angles of K joints with full turns; angles in force laws are shifted by full turns to
+    the values nearest to these.
     """
     accelerations = np.empty((len(times), solver.slots.bodies, 6))
     loads = JointLoads(solver, solver.related)
@@ -127,7 +127,8 @@ def _evaluated(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Evaluate y' at successive times; yield the state (n, 13) of n bodies and y' in blocks of eight bodies.
 
-    The arguments are as for `dynamics_along`.
+    `states` (nt, 13 n + k) are the states at nt times. `angles` (nt, K, 3), rad, are angles of K joints with full
+    turns, or None.
     """
     for row, t in enumerate(times):
         y = solver.slots.state_to_lanes(states[row])

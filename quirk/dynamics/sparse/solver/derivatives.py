@@ -46,7 +46,10 @@ MOST_STEPS = 200_000
 
 
 def highest_order(model: Model) -> int:
-    """Return the highest order of available velocity derivatives: 1 for accelerations, at most HIGHEST_ORDER."""
+    """Return the highest available order of velocity derivatives: 1 for accelerations, up to HIGHEST_ORDER.
+
+    The order is limited by the derivatives that the relations of the model provide.
+    """
     order = 1
     while order < HIGHEST_ORDER and not any(placed.relation.missing(order + 2) for placed in model.relations):
         order += 1
@@ -54,7 +57,7 @@ def highest_order(model: Model) -> int:
 
 
 def require_order(model: Model, order: int) -> None:
-    """Raise an InputError if a constraint or force of the model has no velocity derivatives of order `order`."""
+    """Raise an InputError if a constraint or force of the model has no velocity derivatives of the given order."""
     what = {2: "jerk or load rate", 3: "snap"}.get(order, f"derivative of order {order} of velocities")
     for element, _ in model.forces:
         if isinstance(element, Friction):
@@ -69,12 +72,12 @@ def require_order(model: Model, order: int) -> None:
 
 @dataclass(frozen=True)
 class VelocityDerivatives:
-    """Time derivatives of the motion of n bodies with J joints at nt times, up to order K of velocity derivatives.
+    """Time derivatives of velocities of n bodies at nt times, up to order K: 1 for accelerations, 2 for jerk.
 
     Attributes
     ----------
     states : (nt, 13 n) states of the bodies
-    quadrants : (nt, 2 J) quadrants of joint angles, counted along tracked states
+    quadrants : (nt, 2 J) quadrants of the angles of J joints, counted along tracked states
     linear : (nt, K, n, 3) accelerations of the centers of mass and their derivatives, inertial frame
     angular : (nt, K, n, 3) derivatives of the components of angular velocities in body axes
     steps, corrections, factorisations : numbers of time steps, of iterations in projections, and of factorizations in
@@ -92,12 +95,12 @@ class VelocityDerivatives:
 
 @dataclass(frozen=True)
 class Loads:
-    """Multipliers and joint loads with time derivatives.
+    """Multipliers and joint loads with time derivatives, at nt times.
 
     Attributes
     ----------
-    multipliers : (nt, K, m) at nt times, for K orders and m rows
-    force, torque : (nt, K, j, 3) loads of j joints, inertial frame
+    multipliers : (nt, K, m) multipliers of m rows and their derivatives, up to order K - 1
+    force, torque : (nt, K, j, 3) loads of j joints and their derivatives, inertial frame
     """
 
     multipliers: np.ndarray
@@ -113,9 +116,10 @@ class UnreachedError(Exception):
     reason : return code STUCK, SINGULAR, INTERRUPTED or TOO_MANY of `low_order_along`
     row : index of the first output time that was not reached
     time : last time reached, s
-    attempts : number of attempted time steps since the last reached output time
-    state : (13 n,) state at `time`
-    states, quadrants : (row, 13 n) and (row, 2 J), for n bodies and J joints, at the reached output times
+    attempts : number of time steps tried since the last output time that was reached
+    state : (13 n,) state at `time`, for n bodies
+    states, quadrants : (row, 13 n) states and (row, 2 J) quadrants of the angles of J joints, at the output times
+        reached
     cause : last exception of a user function, or None
     """
 
@@ -135,7 +139,7 @@ class UnreachedError(Exception):
 
 
 class Differentiator:
-    """Evaluator of the time derivatives of a model's velocities up to the order `order`.
+    """Evaluator of the time derivatives of a model's velocities up to order `order`: 1 for accelerations, 2 for jerk.
 
     The solver must not be used by another object at the same time.
     """
@@ -317,7 +321,10 @@ class Differentiator:
         return lanes.reshape(orders, -1, KINEMATICS_SIZE)[:, slots.slot]
 
     def _apply_loads(self, t: float) -> None:
-        """Write the requested Taylor coefficient of the applied loads at time t (s) to series.bodies."""
+        """Write one Taylor coefficient of the applied loads at time t (s) to `series.bodies`.
+
+        Compiled code requests it; its order is in `series.requested_order`.
+        """
         solver, k = self.solver, int(self.series.requested_order[0])
         slots, terms = solver.slots, self._bodies(k + 2)
         factor = factorials(k + 1)[:, None, None]

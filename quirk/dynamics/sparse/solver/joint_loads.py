@@ -1,6 +1,6 @@
 """Joint loads from multipliers, with time derivatives, by the compiled solver.
 
-A relation is a constraint given by a function. G is the array of all rows.
+A relation is a constraint defined by a function. G is the array of all constraint rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .solver import Solver
 
 
 class JointLoads:
-    """Loads exerted by body i on body j through constraints, from the rows and multipliers of a solver.
+    """Loads that body i exerts on body j through each constraint, from the rows and multipliers of a solver.
 
     Attributes
     ----------
@@ -56,14 +56,14 @@ class JointLoads:
         position: np.ndarray,
         R: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the Taylor coefficients of the forces and torques (K, c, 3) of c constraints, for K orders.
+        """Return the Taylor coefficients of the forces and torques (K, c, 3) of c constraints, for K orders in time.
 
         The loads act on body j at the joint point of body j, and are given in the inertial frame.
 
         Parameters
         ----------
-        G, multipliers : rows, and multipliers (m,) of m rows, for each of K orders
-            Gradients of relations (constraint functions) are taken from the last evaluation.
+        G, multipliers : for each of K orders, the array of all constraint rows, and the multipliers (m,) of m rows.
+            Gradients of relations (constraint functions) are taken from their last evaluation.
         position, R : positions (K, n + 1, 3) and rotation matrices (K, n + 1, 3, 3) of n bodies and the ground
         """
         orders = len(multipliers)

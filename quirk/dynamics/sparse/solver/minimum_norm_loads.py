@@ -1,6 +1,6 @@
 """Distribution of loads over redundant rows: the multipliers of minimum norm with given constraint forces.
 
-A is the matrix of constraint rows, lambda the multipliers, and Q_c the constraint loads. Weights D make multipliers
+A is the matrix of constraint rows, lambda the multipliers, and Q_c the constraint forces. Weights D make multipliers
 comparable. The minimum of |D lambda| with A^T lambda = Q_c is lambda = D^-2 A y, where (A^T D^-2 A) y = Q_c. These
 equations hold at all times, so derivatives follow by Leibniz' rule. y has six unknowns for each body, coupled by
 joints; the null space of A^T D^-2 A consists of the motions allowed by the constraints. D^-1 A is factorized like the
@@ -8,8 +8,8 @@ rows of joints (`orthogonal`), with the roles of joints and bodies exchanged. A 
 sides, e joints, n bodies and m rows. G is the array of all rows, as computed by kernels.
 
 Rows are multiplied by the factor W of the uniform metric (`quirk.dynamics.model.metric`): forces in the inertial frame
-are kept, and moments are in body axes and divided by the length of the body. For each body, arrays contain
-these six components followed by two zeros, to fill the eight entries of a vector register.
+are not changed, and moments are in body axes and divided by the length of the body. For each body, arrays contain these
+six components followed by two zeros, to fill the eight elements of a vector register.
 """
 
 from __future__ import annotations
@@ -41,14 +41,12 @@ class MinimumNormLoads:
 
     Parameters
     ----------
-    model : Model
-        The model, whose `row_scale` contains the weights D of the multipliers.
-    tables : tables of the model
+    model : the model, whose `row_scale` contains the weights D of the multipliers
+    tables : constant tables of the model
 
     Attributes
     ----------
-    orthogonal : Orthogonal
-        Pattern of the factorization over bodies.
+    orthogonal : pattern of the orthogonal factorization in which bodies are eliminated
     count : number n of bodies
     """
 
@@ -102,8 +100,9 @@ class MinimumNormLoads:
     def _elements(self, sides: Sequence[tuple[int, int, int]], tables: Tables) -> tuple[np.ndarray, np.ndarray]:
         """Return the indices (2, s, 3, 6) of forces and moments in the array of rows, and the signs (s,) of the forces.
 
-        There are s sides: one for each body of each joint. A side is a tuple: the index of the joint, the index of the
-        body among those of the joint, and the index of the body in the model.
+        There are s sides, one for each body of each joint. `sides` contains three indices for each: that of the joint,
+        that of the body among the bodies of the joint, and that of the body in the model. The last index of the result
+        is the row of the joint.
         """
         starts, signs = np.empty((2, len(sides)), dtype=np.int64), np.ones(len(sides))
         for s, (e, side, _) in enumerate(sides):
@@ -122,7 +121,7 @@ class MinimumNormLoads:
         rank: int,
         factorise: Callable[..., Callable[[np.ndarray], np.ndarray]],
     ) -> list[np.ndarray]:
-        """Return, for each order of a Taylor series, the multipliers (m,) of minimum norm.
+        """Return the multipliers (m,) of minimum norm, for each order of a Taylor series in time.
 
         Parameters
         ----------
@@ -157,9 +156,9 @@ class MinimumNormLoads:
         return [loads[self.row_place] / self.row_scale for loads in shared]
 
     def _along(self, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the product (e, 6) of the rows of each joint and the unknowns y (n + 1, 8) of all bodies.
+        """Return the products (e, 6) of the rows of e joints and the unknowns y (n + 1, 8) of n bodies and the ground.
 
-        `rows` (s, 6, 8) are the rows of each side, see `_scaled_rows`.
+        `rows` (s, 6, 8) are the rows of each joint on each of its bodies, see `_scaled_rows`.
         """
         by_joint = np.zeros((len(self.placed), 6))
         np.add.at(by_joint, self.joint, np.einsum("srl,sl->sr", rows, y[self.place]))
@@ -168,19 +167,19 @@ class MinimumNormLoads:
     def _exerted(self, loads: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return the loads (n + 1, 8) that scaled multipliers exert on n bodies and the ground.
 
-        `loads` (e, 6) are the multipliers of the rows of each joint, times their weights D; `rows` (s, 6, 8) are the
-        rows of each side, see `_scaled_rows`. The eight components are force, moment and two zeros.
+        `loads` (e, 6) are the multipliers of the rows of e joints, times their weights D; `rows` (s, 6, 8) are the rows
+        of each joint on each of its bodies, see `_scaled_rows`. The eight components are force, moment and two zeros.
         """
         on_bodies = np.zeros((self.count + 1, WIDTH))
         np.add.at(on_bodies, self.place, np.einsum("sr,srl->sl", loads[self.joint], rows))
         return on_bodies
 
     def _scaled_rows(self, G: np.ndarray) -> np.ndarray:
-        """Return the rows D^-1 A W of each side (body of a joint), (s, 6, 8), with W of the uniform metric.
+        """Return the scaled rows D^-1 A W (s, 6, 8) of each joint on each of its bodies, from the array G of all rows.
 
-        A are the constraint rows, D their weights. The second index is the row of the joint; missing rows are zero. The
-        last index holds the force on the body of the side (inertial frame), its moment (body axes, over the length of
-        the body), and two zeros. `G` is the array of all rows.
+        A are the constraint rows, D their weights, and W is the factor of the uniform metric. The first index counts
+        the bodies of all joints, the second the rows of the joint; missing rows are zero. The last index holds the
+        force on the body (inertial frame), its moment (body axes, over the length of the body), and two zeros.
         """
         rows = np.zeros((len(self.joint), 6, WIDTH))
         force, moment = G[self.elements]
@@ -190,11 +189,11 @@ class MinimumNormLoads:
         return rows * self.inverse_scale[self.joint][..., None]
 
     def _lengths(self, rows: np.ndarray) -> np.ndarray:
-        """Return the squared norms (8 n,) of the columns of D^-1 A W.
+        """Return the squared norms (8 n,) of the columns of the scaled rows D^-1 A W.
 
-        A is the matrix of constraint rows, D the diagonal scaling of rows, and W the scaling of bodies, see
-        `_scaled_rows`. Each of n bodies has six columns, for force and moment, and two padding columns of zeros. `rows`
-        (s, 6, 8) are the rows of each side.
+        A are the constraint rows, D their weights, and W is the factor of the uniform metric. Each of n bodies has six
+        columns, for force and moment, and two padding columns of zeros. `rows` (s, 6, 8) are the rows of each joint on
+        each of its bodies, see `_scaled_rows`.
         """
         diagonal = np.zeros((self.count + 1, WIDTH))
         np.add.at(diagonal, self.place, (rows**2).sum(axis=1))

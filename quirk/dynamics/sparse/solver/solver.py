@@ -1,7 +1,7 @@
 """Compiled solver of one model: evaluation at states, and selection of independent rows.
 
-A state on the constraints is one that satisfies them. The pivot of a row is its squared distance from the span of the
-rows before it, in the order of elimination. There are m rows in K nodes.
+A state is on the constraints if it satisfies them. The pivot of a row is its squared distance from the span of the rows
+before it, in the order of elimination. There are m rows in K nodes, groups of up to six rows of one joint.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Verdict:
 
     Attributes
     ----------
-    independent : (m,) bool, whether a row is independent
+    independent : (m,) bool, whether a row is independent of the rows before it, in the order of elimination
     distance : (m,) distance of each row from the span of the independent rows before it, relative to its norm, in the
         uniform metric
     """
@@ -67,8 +67,8 @@ class Solver(StateEvaluator):
     def settle(self, y: np.ndarray, t: float) -> int:
         """Select the independent rows for a run, at time t (s) and a state y on the constraints; return their number.
 
-        The number is the maximum over the state and random states near it: rows that are dependent at almost all states
-        are dropped, and rows that are dependent only at a singular configuration are kept.
+        The number is the maximum over the state and random states near it. Thus rows that are dependent at almost all
+        states are dropped, and rows that are dependent only at a singular configuration are not.
         """
         if not len(self.tables.nodes.rows):
             return 0
@@ -87,8 +87,8 @@ class Solver(StateEvaluator):
     def settle_near(self, y: np.ndarray, t: float) -> None:
         """Select the independent rows at time t (s) and state y, which may violate the constraints slightly.
 
-        Rows are dropped if they are dependent at the nearest state on the constraints, or at the state y if the
-        distance of both states exceeds NEAR.
+        The selection is made at the nearest state on the constraints, or at the state y if the distance of both states
+        exceeds NEAR.
         """
         if not len(self.tables.nodes.rows):
             return
@@ -117,9 +117,9 @@ class Solver(StateEvaluator):
         return self.rank
 
     def _check_lengths(self, t: float) -> None:
-        """Raise an InputError if squared rows of a relation underflow or overflow at the last evaluated state.
+        """Raise an InputError if the squared norm of a row of a relation underflows or overflows.
 
-        A relation is a constraint given by a function; t is the time, s.
+        A relation is a constraint defined by a function. The rows are those of the last evaluated state, at time t (s).
         """
         for r, placed in enumerate(self.model.relations):
             starts = np.stack([self.related.gradient_starts(r, frame) for frame in range(len(placed.bodies))])
@@ -133,17 +133,18 @@ class Solver(StateEvaluator):
                     )
 
     def _choose(self, y: np.ndarray, t: float) -> bool:
-        """Select the same number of independent rows at another state y and time t (s).
+        """Select independent rows at another state y and time t (s), in the number found before.
 
-        Returns False if fewer rows are independent.
+        Returns False if fewer rows are independent there.
         """
         return self._do(CHOOSE, y, t)
 
     def keep(self, y: np.ndarray, t: float, threshold: float) -> int:
-        """Select the rows whose distance from the other rows at state y exceeds `threshold`; return their number.
+        """Select the rows that are independent at state y with a given threshold; return their number.
 
-        t is the time (s). The state may violate the constraints. The method `respond` uses this selection; runs use
-        `settle` instead.
+        A row is selected if its distance from the span of the rows before it, relative to its norm, exceeds
+        `threshold`. t is the time (s). The state may violate the constraints. The method `respond` uses this selection;
+        runs use `settle` instead.
         """
         self._forget()
         self.work.summary[TOLERANCE] = threshold
@@ -155,17 +156,17 @@ class Solver(StateEvaluator):
         return self.rank
 
     def settle_state(self, state: State, t: float) -> int:
-        """Select the independent rows at a `State` and time t (s), as by `settle`; return their number."""
+        """Select the independent rows for a run at a `State` on the constraints and time t (s); return their number."""
         return self.settle(self.slots.state_to_lanes(state.pack()), t)
 
     def choose_state(self, state: State, t: float) -> None:
-        """Select the same number of independent rows at another `State` on the constraints, at time t (s)."""
+        """Select independent rows at another `State` on the constraints and time t (s), in the number found before."""
         self._choose(self.slots.state_to_lanes(state.pack()), t)
 
     def verdict(self, state: State, t: float) -> Verdict:
-        """Return the independent rows at the state on the constraints nearest to `state`, at time t (s).
+        """Return which rows are independent at the state on the constraints nearest to `state`, at time t (s).
 
-        If the distance exceeds NEAR, `state` itself is used.
+        If the distance of both states exceeds NEAR, `state` itself is used.
         """
         m = self.model.rows
         if not m:
@@ -181,9 +182,9 @@ class Solver(StateEvaluator):
         return np.isfinite(self.work.floor[self.tables.row_lane])
 
     def _drop_only_dependent(self, y: np.ndarray, t: float) -> None:
-        """Set the smallest allowed pivots in the uniform metric such that only dependent rows are dropped.
+        """Set the lower limits of pivots, in the uniform metric, so that only dependent rows are dropped.
 
-        The pivots are those at time t (s) and state y.
+        The limits are proportional to the squared norms of the rows at time t (s) and state y.
         """
         self.count(y, t)
         floor = self.model.rank_tolerance**2 if self.model.slack > 0 else 0.0
@@ -192,7 +193,7 @@ class Solver(StateEvaluator):
     def _project_uniformly(self, y: np.ndarray, t: float) -> bool:
         """Project a state y onto the constraints, in place, in the uniform metric; return whether this succeeded.
 
-        t is the time, s.
+        The uniform metric does not depend on masses. t is the time, s.
         """
         alike, blocks = self.tables.uniform, self.tables.blocks
         work = self.work._replace(scale=alike.scale, weight=alike.weight)
@@ -205,7 +206,7 @@ class Solver(StateEvaluator):
         return self._do(PROJECT, y, t, mechanism=mechanism)
 
     def _prune(self) -> None:
-        """Omit nodes (joints) without selected rows from the block pattern, if elimination of all is too costly."""
+        """Omit joints without selected rows from the block factorization, if elimination of all is too costly."""
         if self.tables.blocks.dense:
             nodes = self.nodes.rows
             rows = np.isfinite(self.work.floor.reshape(-1, 8)) & (np.arange(8) < nodes[:, None])

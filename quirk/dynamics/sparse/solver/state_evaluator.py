@@ -2,7 +2,7 @@
 
 A flat state (13 n + k,) consists of 13 components for each of n bodies and of k auxiliary states; in blocks of eight
 bodies it has `size` elements. There are m rows in K nodes of up to six rows. Phi denotes the residuals of the
-constraint rows. A relation is a constraint given by a function.
+constraint rows. A relation is a constraint defined by a function.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ class SolverMemory:
 
     Attributes
     ----------
-    pruned : (K,) bool, nodes of the reduced block pattern in use, or None for the full pattern
-    laws, arrays : copies of arrays written by compiled code
+    pruned : (K,) bool, which of K nodes (joints) the block factorization includes; None if it includes all
+    laws : copies of the inputs and outputs of force laws
+    arrays : copies of the other arrays written by compiled code
     """
 
     pruned: np.ndarray | None
@@ -72,14 +73,14 @@ class StateEvaluator:
     """Evaluator of one model at given states, with the rows selected as independent.
 
     An evaluator owns the arrays written by compiled code and can be used by one run at a time; several evaluators may
-    share `tables` and the result of `sharing`. States are flat arrays (size,) in blocks of eight
+    share `tables` and the result of `sharing`. States are flat arrays (size,) in blocks of eight bodies
     (`quirk.dynamics.model.layout`) unless stated otherwise.
 
     Parameters
     ----------
     model, tables : the model, and its constant tables
-    sharing : function that returns the distribution of loads over redundant rows
-    beside : other user functions that the run calls in Python
+    sharing : function without arguments that returns the distribution of loads over redundant rows
+    beside : further user functions that are called in Python during the run
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class StateEvaluator:
 
     @property
     def _memory(self) -> list[np.ndarray]:
-        """Return the arrays that affect later evaluations, except for the inputs of force laws."""
+        """Arrays that affect later evaluations, except for the inputs and outputs of force laws."""
         constant = (
             "uniform", "fronts", "scale", "weight", "extended", "body_constants", "body_inertia", "bodies", "gravity",
         )  # fmt: skip
@@ -189,9 +190,9 @@ class StateEvaluator:
     def relations_at(self, state: State, t: float) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return residuals with two time derivatives (rows, 3), and gradients (rows, frames, 6), of each relation.
 
-        A relation is a constraint given by a function. The derivatives are computed at `state` and time t (s), for
-        bodies without acceleration; gradients are with respect to translations and rotations of the frames' bodies in
-        the inertial frame.
+        A relation is a constraint defined by a function. The derivatives are computed at `state` and time t (s), for
+        bodies without acceleration. Gradients are with respect to translations and rotations, in the inertial frame, of
+        the bodies of all frames.
         """
         self._do(PHI, self.slots.state_to_lanes(state.pack()), t)
         outputs, relations = self.related.table.outputs, []
@@ -210,7 +211,7 @@ class StateEvaluator:
         Parameters
         ----------
         y, t : (size,) state, and time, s
-        rates : (m,) required jumps of the rates of the rows
+        rates : (m,) required jumps of the products of the rows and the velocities
         wrench : (n, 6) applied impulses on the bodies: linear, and moments about the centers of mass, inertial frame
         """
         model, n = self.model, self.slots.bodies
@@ -234,8 +235,8 @@ class StateEvaluator:
     def unbalanced_loads(self, y: np.ndarray, t: float, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the components of k loads that constraints do not balance, and the loads themselves, both (k, 6 n).
 
-        The results are in coordinates of the mass metric: W^T times force and torque, with W W^T = M^-1. The unbalanced
-        component is the projection of the load onto the motions that the constraints allow.
+        The unbalanced component is the projection of the load onto the motions that the constraints allow. Both results
+        are in coordinates of the mass metric: W^T times force and torque, with W W^T = M^-1 and the mass matrix M.
 
         Parameters
         ----------
@@ -259,9 +260,9 @@ class StateEvaluator:
         return unbalanced.reshape(len(loads), -1), scaled.reshape(len(loads), -1)
 
     def multipliers(self) -> np.ndarray:
-        """Multipliers (m,) of the last evaluation.
+        """Return the multipliers (m,) of the last evaluation.
 
-        If the multipliers are not unique, those of minimum norm in the model's row scale are returned.
+        If they are not unique, those of minimum norm are returned, weighted by `row_scale` of the model.
         """
         return self.shared([self.work.x[self.tables.row_lane]], [self.work.G])[0]
 
@@ -271,9 +272,10 @@ class StateEvaluator:
         return bool(self.counts.best_rank < self.model.rows)
 
     def shared(self, x: list[np.ndarray], G: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the minimum-norm multipliers (m,) with the same constraint forces as x, for each Taylor coefficient.
+        """Return the minimum-norm multipliers (m,) with the same constraint forces as the multipliers x.
 
-        x and G contain the multipliers and the array of rows for each order.
+        x and G contain the multipliers and the array of all rows for each order of a Taylor series in time; so does the
+        result.
         """
         if not self.redundant:
             return x
@@ -282,10 +284,10 @@ class StateEvaluator:
     def _factorised(
         self, pattern: Orthogonal, G: np.ndarray, lengths: np.ndarray, rank: int
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Factorize the rows G with a given pattern; return a function that solves for right-hand sides (8 K,).
+        """Factorize given rows G by reflections; return a function that solves for right-hand sides (8 K,).
 
-        `pattern` is the pattern of the factorization, `lengths` (8 K,) are the squared norms of the rows of K nodes,
-        and `rank` is the number of independent rows.
+        `pattern` is the pattern of the orthogonal factorization of K nodes, `lengths` (8 K,) are the squared norms of
+        the rows, and `rank` is the number of independent rows.
         """
         work = self.work._replace(
             G=G, lengths=lengths, floor=np.zeros_like(lengths), rhs=np.zeros_like(lengths), x=np.zeros_like(lengths),
@@ -337,7 +339,7 @@ class StateEvaluator:
         self.work.floor[:] = 0.0
 
     def _prune_to(self, nodes: np.ndarray) -> None:
-        """Use the block pattern of the nodes in the mask `nodes` (K,)."""
+        """Use a block factorization of only those nodes (joints) that are true in the mask `nodes` (K,)."""
         self._pruned = nodes
         self.pattern = self.tables.blocks.of(nodes)
         size = block_size(self.pattern)

@@ -1,4 +1,4 @@
-"""Taylor series of the motion of one model.
+"""Taylor series in time of the motion of one model.
 
 The operations of each constraint and force element are recorded on a tape, a list of operations. Elements with equal
 tapes are evaluated simultaneously, in groups of up to eight.
@@ -53,14 +53,14 @@ class NoSeriesError(InputError):
 
 @dataclass(frozen=True)
 class Member:
-    """A constraint or force element as a member of a group.
+    """A constraint or force element as a member of a group of elements that are evaluated together.
 
     Attributes
     ----------
-    form : the operations of the member, shared by all members of equal structure
-    places : indices of the member's data in other arrays, or -1, in the order of `TaylorElements.places`
-        The data are constants, bodies of all frames, motions, multipliers, internal variables, and the work of the
-        element and of its rows.
+    form : the recorded operations of the member, shared by all members of equal structure
+    places : indices of the member's data in other arrays, or -1, in the order of `TaylorElements.places`. The data are
+        constants, bodies of all frames, motions, multipliers, internal variables, and the work of the element and of
+        its rows.
     """
 
     form: Form
@@ -68,7 +68,7 @@ class Member:
 
 
 def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) -> None:
-    """Raise NoSeriesError if a force, constraint or function of time has no series with `orders` terms.
+    """Raise NoSeriesError if a force, constraint or function of time has no Taylor series with `orders` terms.
 
     The error is also raised if machine code is disabled. `changed` is a predicate for user functions that read data
     modified by other functions during the run.
@@ -91,7 +91,7 @@ def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) ->
 
 
 def may_wake(model: Model) -> bool:
-    """Return whether a load may act only within a step, so that the Taylor series at its ends do not contain the load.
+    """Return whether a load may act within a step only, so that the Taylor series at both ends do not contain it.
 
     This is possible for force laws that branch, such as springs whose ends meet, and for user functions, also in
     constraints.
@@ -106,10 +106,10 @@ def chosen_by_user(model: Model) -> bool:
 
 
 def may_jump(model: Model) -> bool:
-    """Return whether accelerations may be discontinuous between changes of the enabled constraints and forces.
+    """Return whether accelerations may be discontinuous while the same constraints and forces are enabled.
 
-    This is possible with prescribed motions, user functions, friction and force laws that branch. It is impossible with
-    other built-in force laws.
+    This is possible with prescribed motions, user functions, friction and force laws that branch, and with nothing
+    else.
     """
     if chosen_by_user(model) or any(placed.relation.motions for placed in model.relations):
         return True
@@ -146,7 +146,8 @@ class ElementTables:
     Attributes
     ----------
     table : the tables, for compiled code
-    bodies, carried : arrays with two sets of Taylor coefficients, at the addresses in `table`
+    bodies : Taylor coefficients of the motion of bodies, two sets, at the address in `table`
+    carried : Taylor coefficients of auxiliary states, two sets, at the address in `table`
     owners : objects that own the memory at all other addresses
     """
 
@@ -157,7 +158,7 @@ class ElementTables:
 
 
 def elements_of(solver: Solver, orders: int) -> ElementTables:
-    """Return the tables of all constraints and force elements of a solver, for series of `orders` terms."""
+    """Return the tables of all constraints and force elements of a solver, for Taylor series of `orders` terms."""
     members, motions, fixed = _constraints(solver, orders)
     laws = _laws(solver, motions, orders)
     groups = _grouped(members)
@@ -198,13 +199,17 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
 
 
 class _GroupCode(NamedTuple):
-    """Machine code of groups of elements.
+    """Machine code of groups of elements that are evaluated together.
+
+    A guard is a quantity whose sign changes when a force law switches its branch.
 
     Attributes
     ----------
-    entries : for each group its address, level, first index in `places`, and first element in the array of values
+    entries : for each group the address of its code, its level, its first index in `places`, and the index of its first
+        element in the array of values
     places : indices of the inputs and outputs of all members in the arrays of the solver
-    guards : for each guard its first element, width and number of members
+    guards : for each guard the index of its first element in the array of values, the width of its group and the number
+        of members
     used : number of elements of the array of values
     owners : objects that own the machine code
     """
@@ -217,7 +222,7 @@ class _GroupCode(NamedTuple):
 
 
 def _code_of(groups: Sequence[Sequence[Member]], orders: int) -> _GroupCode:
-    """Return the machine code for groups of elements of the same form, for series of `orders` terms."""
+    """Return the machine code for groups of elements of the same form, for Taylor series of `orders` terms."""
     entries: list[tuple[int, int, int, int]] = []
     used, kept = 0, list[Any]()
     guards: list[tuple[int, int, int]] = []
@@ -237,19 +242,18 @@ def _code_of(groups: Sequence[Sequence[Member]], orders: int) -> _GroupCode:
 
 
 def _whole_blocks(slots: Slots) -> int:
-    """Return the number of leading blocks of eight bodies, to and including the last one with more than four bodies.
+    """Return the number of leading blocks of bodies that are computed with vectors of eight elements.
 
-    These blocks are computed with vectors of eight elements. All later blocks contain at most four bodies, and need
-    vectors of four.
+    Bodies are in blocks of eight. All later blocks contain at most four bodies, and are computed with vectors of four.
     """
     upper = [slot // WIDTH for slot in slots.slot[: slots.bodies] if slot % WIDTH >= WIDTH // 2]
     return 1 + int(max(upper, default=-1))
 
 
 def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion], np.ndarray]:
-    """Return all constraint rows as members of groups, their functions of time, and their constants.
+    """Return all constraints as members of groups, their functions of time, and their constants.
 
-    The series have `orders` terms.
+    Taylor series have `orders` terms.
     """
     model, slots, row_lane = solver.model, solver.slots, solver.tables.row_lane
     members: list[Member] = []
@@ -282,7 +286,7 @@ def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion
 def _laws(solver: Solver, motions: list[Motion], orders: int) -> list[Member]:
     """Return all force elements as members of groups; their functions of time are appended to `motions`.
 
-    The series have `orders` terms.
+    Taylor series have `orders` terms.
     """
     model, slots = solver.model, solver.slots
     members: list[Member] = []

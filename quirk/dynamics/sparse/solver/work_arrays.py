@@ -14,9 +14,9 @@ from ..symbolic.tables import UNIT_ROWS, Tables
 
 
 def work_arrays(tables: Tables, pattern: Pattern) -> Workspace:
-    """Return a workspace for a model with the given tables, in which the constant entries of the rows are set.
+    """Return new arrays for compiled code, in which the constant elements of the constraint rows are set.
 
-    `pattern` is the initial block pattern of the factorization.
+    `tables` are those of the model, and `pattern` is the initial sparsity pattern of the block factorization.
     """
     nodes = tables.nodes
     K, lanes = len(nodes.rows), tables.slots.lanes

@@ -1,11 +1,12 @@
-"""Taylor coefficients of the motion of bodies, eight bodies at a time.
+"""Taylor coefficients in time of the motion of bodies, eight bodies at a time.
 
 A block is a group of eight bodies; order m means Taylor coefficient m. The coefficients of a block are contiguous, one
 order after the other, so that sums over orders read memory sequentially. The recurrences are those of r'' = F / m + g,
-J omega' = R^T T + J omega x omega in body axes, and q' = q omega / 2, with R a product of components of q. Loads of the
-highest order enter linearly: their contributions are added to coefficients computed without these loads. `k` and `c`
-are the first elements of a block in the arrays of coefficients and of constants. Sums over orders are accumulated in
-several independent parts for instruction-level parallelism.
+J omega' = R^T T + J omega x omega in body axes, and q' = q omega / 2, with position r, force F, mass m, gravity g,
+inertia J, angular velocity omega, rotation matrix R, torque T and quaternion q; R is a product of components of q.
+Loads of the highest order enter linearly: their contributions are added to coefficients computed without these loads.
+Arguments k and c are the indices of the first element of a block in the arrays of coefficients and of constants. Sums
+over orders are accumulated in several independent parts for instruction-level parallelism.
 """
 
 from __future__ import annotations
@@ -57,11 +58,11 @@ QUATERNION, MOMENTUM = METRIC, METRIC + 4
 def begin(
     constants: np.ndarray, y: np.ndarray, slope: np.ndarray, kin: np.ndarray, bodies: np.ndarray, orders: int
 ) -> None:
-    """Compute the Taylor coefficients that follow from a state y and its rates y', `slope`.
+    """Initialize the Taylor coefficients of the motion from a state y and its time derivative `slope`.
 
     The coefficients are those of poses up to order 2 and of angular velocities up to order 1. `orders` is the number of
-    coefficients of each quantity in `bodies`; `kin` contains the kinematics of all bodies. `constants` are those of the
-    bodies.
+    coefficients of each quantity in `bodies`; `kin` contains the kinematics of all bodies. `constants` are the
+    constants of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c, at_state = block * STATE, block * KIN * orders, block * CON, block * KIN
@@ -89,10 +90,10 @@ def advance(
     """Compute Taylor coefficient `order` > 0 of the accelerations under the current loads, and the resulting motion.
 
     Positions and rotations are then known up to `order` + 2, angular velocities up to `order` + 1. If `spinning`,
-    angular velocities in the inertial frame are also computed; they are required by force laws only. The first
-    `full_blocks` blocks of eight bodies are computed with vectors of eight elements; the others contain at most four
-    bodies and need vectors of four. `orders` is the number of coefficients of each quantity in `bodies`. `constants`
-    are those of the bodies.
+    angular velocities in the inertial frame are also computed, which only force laws use. The first `full_blocks`
+    blocks of eight bodies are computed with vectors of eight elements; the others contain at most four bodies and are
+    computed with vectors of four. `orders` is the number of coefficients of each quantity in `bodies`. `constants` are
+    the constants of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, k = block * CON, block * KIN * orders
@@ -104,11 +105,11 @@ def advance(
 
 @kernel
 def advance_block(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order: int, spinning: bool) -> None:
-    """Compute Taylor coefficient `order` of the accelerations, and the resulting motion, for one block of eight bodies.
+    """Compute Taylor coefficient `order` of the accelerations of eight bodies, and the resulting motion.
 
-    The coefficients of the block begin at element k of `bodies`, and its constants at element c of `constants`. If
-    `spinning`, coefficient `order` + 1 of the angular velocities in the inertial frame is also computed; it is required
-    by force laws only.
+    The coefficients of the bodies begin at index k of `bodies`, and their constants at index c of `constants`. If
+    `spinning`, coefficient `order` + 1 of the angular velocities in the inertial frame is also computed, which only
+    force laws use.
     """
     accelerate(constants, c, bodies, k, order)
     turn(bodies, k, order + 2)
@@ -118,9 +119,9 @@ def advance_block(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, ord
 
 @kernel
 def accelerate(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order: int) -> None:
-    """Compute Taylor coefficient `order` > 0 of the accelerations of one block of eight bodies.
+    """Compute Taylor coefficient `order` > 0 of the accelerations of eight bodies.
 
-    The coefficients of the block begin at element k of `bodies`, and its constants at element c of `constants`.
+    The coefficients of the bodies begin at index k of `bodies`, and their constants at index c of `constants`.
     """
     here, zero = k + order * KIN, zero_of(bodies)
     omega = load3(bodies, here + 8 * OMEGA_TERM)
@@ -214,11 +215,12 @@ def clear_loads(bodies: np.ndarray, orders: int, order: int) -> None:
 def release(
     constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, orders: int, order: int, full_blocks: int
 ) -> None:
-    """Add constraint loads to Taylor coefficient `order` of the loads, and the resulting accelerations to the motion.
+    """Add constraint loads to Taylor coefficient `order` of the loads, and their accelerations to the motion.
 
     The constraint loads in `wrench` change coefficient `order` + 2 of the poses. The first `full_blocks` blocks of
-    eight bodies are computed with vectors of eight elements; the others contain at most four bodies and need vectors of
-    four. `orders` is the number of coefficients of each quantity. `constants` are those of the bodies.
+    eight bodies are computed with vectors of eight elements; the others contain at most four bodies and are computed
+    with vectors of four. `orders` is the number of coefficients of each quantity in `bodies`. `constants` are the
+    constants of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, f, k = block * CON, block * WRENCH, block * KIN * orders
@@ -232,10 +234,10 @@ def release(
 def release_block(
     constants: np.ndarray, c: int, wrench: np.ndarray, f: int, bodies: np.ndarray, k: int, order: int
 ) -> None:
-    """Add constraint loads to Taylor coefficient `order`, and the resulting accelerations, for eight bodies.
+    """Add constraint loads to Taylor coefficient `order` of the loads on eight bodies, and update their motion.
 
-    The loads begin at element f of `wrench`, the coefficients of the bodies at element k of `bodies`, and their
-    constants at element c of `constants`.
+    The constraint loads begin at index f of `wrench`, the coefficients of the bodies at index k of `bodies`, and their
+    constants at index c of `constants`.
     """
     here, force, moment = k + order * KIN, load3(wrench, f), load3(wrench, f + MOMENT)
     store3(bodies, here + 8 * FORCE, plus(load3(bodies, here + 8 * FORCE), force))
@@ -255,10 +257,10 @@ def release_block(
 
 @inlined
 def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
-    """Add the effect of rotation vectors to one Taylor coefficient of quaternions and rotation matrices.
+    """Add small rotations of eight bodies to one Taylor coefficient of their quaternions and rotation matrices.
 
-    The coefficients of this order begin at element o of `bodies`, those of order 0 at element k; `theta` are the
-    rotation vectors of eight bodies in body axes.
+    The rotations `theta` are the change of this coefficient of the rotation, in body axes. The coefficients of this
+    order begin at index o of `bodies`, those of order 0 at index k.
     """
     w, v = load(bodies, k + 8 * QUATERNION), load3(bodies, k + 8 * (QUATERNION + 1))
     half = times(theta, 0.5)
@@ -272,9 +274,10 @@ def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
 
 @kernel
 def state_at(bodies: np.ndarray, orders: int, order: int, h: float, y: np.ndarray) -> None:
-    """Compute the state y at time h (s) by the Taylor series: poses up to `order`, velocities up to `order` - 1.
+    """Compute the state y at time h (s) after the expansion point from the Taylor series of the motion.
 
-    `orders` is the number of coefficients of each quantity in `bodies`.
+    The series of poses is used up to `order`, that of velocities up to `order` - 1. `orders` is the number of
+    coefficients of each quantity in `bodies`.
     """
     for block in range(bodies.shape[0] // (KIN * orders)):
         s, k, zero = block * STATE, block * KIN * orders, splat(0.0)

@@ -1,8 +1,8 @@
 """Length of the initial part of a step in which no force law switches its branch.
 
-A guard is a quantity that a law compares with zero; along the Taylor series it is a polynomial. Its values lie between
-its smallest and largest Bernstein coefficient (Farouki and Rajan, Computer Aided Geometric Design 4 (1987) 191), so
-that it keeps its sign if all coefficients have the same sign.
+A guard is a quantity that a law compares with zero; along the Taylor series it is a polynomial in time. Its values lie
+between its smallest and largest Bernstein coefficient (Farouki and Rajan, Computer Aided Geometric Design 4 (1987)
+191), so that it does not change its sign if all coefficients have the same sign.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ LEFT_OUT = 4.0
 def unswitched_length(elements: TaylorElements, h: float, least: float) -> float:
     """Return the length (s) of the initial part of a step in which no force law switches its branch.
 
-    The length is at most h: h is halved until no guard may change its sign within it. The result is 0 if the length
-    would be less than `least`, or if it cannot be determined.
+    h is the size of the step (s). It is halved until no guard, a quantity whose sign selects the branch of a law, may
+    change its sign. The result is 0 if the length would be less than `least`, or if it cannot be determined.
     """
     count = elements.guards.shape[0] // GUARD
     if count == 0:
@@ -37,9 +37,10 @@ def unswitched_length(elements: TaylorElements, h: float, least: float) -> float
 
 @kernel
 def keeps_sign(elements: TaylorElements, n: int, lane: int, h: float) -> bool:
-    """Return whether guard n keeps its sign throughout a step of size h (s), for element `lane` of its group.
+    """Return whether guard n certainly has the same sign throughout a step of size h (s).
 
-    A guard is a quantity whose sign changes when a force law switches its branch.
+    A guard is a quantity whose sign changes when a force law switches its branch. It is that of the element with index
+    `lane` in a group of elements.
     """
     guard, c, last = GUARD * n, elements.polynomial, elements.orders - 3
     o, stride = elements.guards[guard + START] + lane, elements.guards[guard + STRIDE]

@@ -1,9 +1,9 @@
 """Code generation for Taylor coefficients of any order, for several elements per SIMD vector.
 
-An element is a constraint or a force law. A form is a list of operations, the lines of a tape, that elements of equal
-structure share. A program computes a part of these operations for one order k. The table `places` holds, for each
-element, indices of its data in other arrays; a slot is a row of this table, with one index per element of the group
-(`quirk.dynamics.sparse.taylor.tables`).
+An element is a constraint or a force law. A form is a tape, a list of operations, that elements of equal structure
+share; a line of the tape is one operation. A program computes a part of the lines for one order k. The table `places`
+contains, for each element, the indices of its data in other arrays; a slot is a row of this table, with one index for
+each element of the group (`quirk.dynamics.sparse.taylor.tables`).
 
 Operations become straight-line code, and the sums over lower orders in the recurrences become loops. A single function
 therefore serves all orders, and these loops are its only branches at run time.
@@ -55,8 +55,8 @@ from .tapes import (
 def series_code(form: Form, width: int) -> tuple[Programs, Native]:
     """Return the programs of a form, and their machine code for `width` elements at a time.
 
-    A form is a list of operations shared by elements of equal structure; a program computes a part of them for one
-    order.
+    A form is a list of operations shared by elements (constraints or force laws) of equal structure; a program computes
+    a part of them for one order of the Taylor series.
     """
     programs = Programs(form)
 
@@ -70,7 +70,7 @@ class _Writer(Recurrences):
     """Generator of the machine code for a form: a list of operations shared by elements of equal structure."""
 
     def write(self) -> None:
-        """Generate code for all programs, and the jump to the selected program."""
+        """Generate the code of all programs, and the jump to the program that is selected at run time."""
         build = self.build
         end = build.append_basic_block("end")
         choice = build.switch(self.query[PROGRAM], end)
@@ -102,7 +102,10 @@ class _Writer(Recurrences):
         self._add_outputs(self._outputs())
 
     def _outputs(self) -> list[tuple[int, Any]]:
-        """Return the line number and the destination of each output of the current program."""
+        """Return the line number and the destination of each output that the current program computes.
+
+        A destination is a tuple of a kind, an index and a frame, as in `Form.outputs`.
+        """
         kinds = {
             FIRST: (LOAD, RATE, POWER_OF_LOADS, POWER_OF_ROW),
             LOADS: (LOAD, RATE, POWER_OF_LOADS),
@@ -116,11 +119,11 @@ class _Writer(Recurrences):
         ]
 
     def _slot_of(self, kind: int, index: int, frame: int) -> int:
-        """Return the row of the table `places` with the indices of the destination of an output.
+        """Return the row of the table `places` that contains the positions of an output in its array.
 
-        The kind of the output, a constant of `tapes`, selects the destination: the body of frame `frame` for a
-        component of its load, constraint row `index` for a residual, and an internal variable or integrated work for a
-        rate or power.
+        The kind of the output, a constant of `tapes`, selects the row: that of the body of frame `frame` for a
+        component of its load, that of constraint row `index` for a residual, and that of an internal variable or
+        integrated work for a rate or power.
         """
         if kind == LOAD:
             return self._frame_slot(frame)
@@ -131,7 +134,7 @@ class _Writer(Recurrences):
     def _add_outputs(self, outputs: Sequence[tuple[int, Any]]) -> None:
         """Generate code that adds loads, rates and powers to the arrays of the system, and stores right-hand sides.
 
-        `outputs` are line numbers and destinations, see `_outputs`.
+        `outputs` are the line numbers and destinations of the outputs, see `_outputs`.
         """
         if not outputs:
             return
@@ -156,9 +159,10 @@ class _Writer(Recurrences):
         build.position_at_end(after)
 
     def _add_outputs_of_lane(self, outputs: Sequence[tuple[int, Any]], lane: Any, numbers: Any) -> None:
-        """Generate code that adds or stores the outputs of one element; `numbers` points to the vectors of outputs.
+        """Generate code that adds or stores the outputs of one element of the group.
 
-        `outputs` are as for `_add_outputs`, and `lane` is the index of the element in its group.
+        `outputs` are the line numbers and destinations of the outputs, `lane` is the index of the element in its group,
+        and `numbers` points to the vectors of outputs, with one number for each element.
         """
         build = self.build
         starts: dict[int, Any] = {}
@@ -172,10 +176,10 @@ class _Writer(Recurrences):
             build.store(x if kind == RESIDUAL else build.fadd(build.load(pointer), x, flags=FLAGS), pointer)
 
     def _target(self, kind: int, index: int) -> tuple[int, Any]:
-        """Return where an output of an element is stored: the argument of the array, and an offset in it.
+        """Return the array in which an output is stored, as the index of its address, and an offset in this array.
 
-        The output is given by the kind of its destination (RESIDUAL, LOAD, RATE or work) and the index there. The
-        offset is added to the index of the body, row or variable that the group has in `TaylorElements.places`.
+        The output is given by its kind (RESIDUAL, LOAD, RATE or work) and its index among those of this kind. The
+        offset is relative to the position of the body, constraint row or variable in `TaylorElements.places`.
         """
         build = self.build
         if kind == RESIDUAL:
@@ -188,8 +192,8 @@ class _Writer(Recurrences):
     def _right_side(self, place: int) -> Any:
         """Return the right-hand side of the equation for the accelerations of one constraint row.
 
-        The right-hand side is -(k - 1) k Phi_k for a row on poses and -k psi_k for a row on velocities; Phi_k and psi_k
-        are coefficient k of the residual, the result of line `place`.
+        It is -(k - 1) k Phi_k for a row on poses and -k psi_k for a row on velocities; Phi_k and psi_k are coefficient
+        k of its residual, the result of line `place`.
         """
         factor = self._minus(self._filled(0.0), self.order)
         if self.form.level == POSE_ROWS:
@@ -197,9 +201,9 @@ class _Writer(Recurrences):
         return self._times(factor, self._present_coefficient(place))
 
     def _added(self, place: int, kind: int) -> Any:
-        """Return the coefficient that is added to the destination of an output.
+        """Return the number that is added to the destination of an output.
 
-        Coefficient k of a load is added, and coefficient k + 1 of the integral of a rate. `place` is the tape line of
+        For a load it is Taylor coefficient k, for a rate coefficient k + 1 of its integral. `place` is the tape line of
         the output, and `kind` the kind of its destination.
         """
         if kind == LOAD:

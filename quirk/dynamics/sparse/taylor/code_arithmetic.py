@@ -1,4 +1,4 @@
-"""Arithmetic of generated code for Taylor coefficients, with the numbers of several elements in one vector."""
+"""Arithmetic of generated code for Taylor coefficients; a vector contains one number for each of several elements."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ LIBRARY = {
 
 
 class Arithmetic:
-    """Generator of operations on vectors with one number for each element.
+    """Generator of machine instructions on vectors with one number for each of several elements.
 
     Parameters
     ----------
     tape : list of operations shared by the elements
     width : number of elements in a vector
-    builder : LLVM builder that receives the instructions
+    builder : LLVM builder to which the instructions are appended
     """
 
     def __init__(self, tape: Any, width: int, builder: Any) -> None:

@@ -1,4 +1,4 @@
-"""Recurrences of generated code for Taylor coefficients: sums over lower orders, and the current coefficients."""
+"""Recurrences of generated code for Taylor coefficients: each coefficient from sums over products of lower orders."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ Term = tuple[float, int, int, int]
 
 
 class Recurrences(Storage):
-    """Generator of the Taylor coefficients of order k of all lines of a tape (list of operations)."""
+    """Generator of the code for Taylor coefficient k of all operations of a tape."""
 
     def _sums(self, lines: Sequence[int]) -> dict[int, Any]:
         """Generate code for the sums over lower orders in the recurrences of tape lines; return the sums by line.
 
-        A tape line is one operation of the recorded function.
+        A tape line is one operation of the recorded function. Sums that an earlier program has stored are loaded.
         """
         sums: dict[int, Any] = {}
         wanted = []
@@ -95,9 +95,10 @@ class Recurrences(Storage):
         }[code]
 
     def _loop(self, sums: Sequence[Sequence[Term]]) -> list[Any]:
-        """Generate a loop for sums over the order m from 1 to k - 1; return the sums.
+        """Generate a loop that computes sums over the order m from 1 to k - 1; return the sums.
 
-        A sum in the recurrence of a power has two parts.
+        A sum is a list of terms, each a weighted product of coefficients m and k - m of two tape lines. For powers the
+        sums of both terms are returned separately.
         """
         build = self.build
         steady, last = self.tape.steady, self.k

@@ -1,4 +1,4 @@
-"""Addresses of generated code for Taylor coefficients: inputs, and stored coefficients of lower orders."""
+"""Memory access of generated code for Taylor coefficients: inputs, and stored coefficients of lower orders."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from .tapes import (
 
 
 class Storage(Arithmetic):
-    """Generator of loads of inputs, and of loads and stores of Taylor coefficients.
+    """Generator of code that loads inputs, and loads and stores Taylor coefficients.
 
     Parameters
     ----------
-    programs : programs of a form: the parts of its operations for one order
+    programs : programs of a form: the parts of its operations that are computed together for one order
     width : number of elements in a vector
-    builder : LLVM builder that receives the instructions
+    builder : LLVM builder to which the instructions are appended
     t : time, s
     addresses : addresses of all arrays, and the order, see `quirk.dynamics.sparse.taylor.tables`
 
@@ -77,11 +77,11 @@ class Storage(Arithmetic):
         return self.build.inttoptr(self.query[index], DOUBLE.as_pointer())
 
     def _lanes(self, first: Any) -> Any:
-        """Return a pointer to the vector at index `first` of the stored coefficients: one number for each element."""
+        """Return a pointer to the vector, with one number for each element, at index `first` of the stored values."""
         return self.build.bitcast(self.build.gep(self.numbers, [first]), self.vector.as_pointer())
 
     def _slot(self, place: int, order: Any) -> Any:
-        """Return a pointer to coefficient `order` of tape line `place` with stored coefficients."""
+        """Return a pointer to the stored Taylor coefficient `order` of tape line `place`."""
         first = integer(self.width * len(self.programs.steady))
         slot = self.build.add(self.build.mul(self.query[ORDERS], integer(self.programs.stored[place])), order)
         return self._lanes(self.build.add(first, self.build.mul(slot, integer(self.width))))
@@ -95,9 +95,9 @@ class Storage(Arithmetic):
         return self.build.load(pointer, align=8)
 
     def _place(self, slot: int, lane: int) -> Any:
-        """Return the loaded index in row `slot` of the table `places` for element `lane` of the group.
+        """Return the index in row `slot` of the table `places` for the element with index `lane` in the group.
 
-        Each index is loaded once per program.
+        Code that loads the index is generated once per program.
         """
         if (slot, lane) not in self._entries:
             pointer = self.build.gep(self.places, [integer(WIDTH * slot + lane)])
@@ -105,7 +105,7 @@ class Storage(Arithmetic):
         return self._entries[slot, lane]
 
     def _gathered(self, array: int, slot: int, offset: Any) -> Any:
-        """Generate loads of one number per element from an array; return them as a vector.
+        """Generate code that loads one number for each element from an array; return them as a vector.
 
         The index of the number in the array is the entry of the element in row `slot` of `places`, plus `offset`.
         """
@@ -162,7 +162,7 @@ class Storage(Arithmetic):
         return self._times(coefficient, self._splat(build.uitofp(order, DOUBLE))) if rate and not first else coefficient
 
     def _present_coefficient(self, place: int) -> Any:
-        """Return Taylor coefficient k of tape line `place`, where k is the current order."""
+        """Return Taylor coefficient k of tape line `place`, where k is the current order; zero for constant lines."""
         if self.tape.steady[place]:
             return self._filled(0.0)
         if place not in self.values:
@@ -170,7 +170,7 @@ class Storage(Arithmetic):
         return self.values[place]
 
     def _initial_coefficient(self, place: int) -> Any:
-        """Return Taylor coefficient 0 of tape line `place`, that is, its value at the start of the step."""
+        """Return Taylor coefficient 0 of tape line `place`, which is its value at the start of the step."""
         if place in self.tape.constants:
             return self._filled(self.tape.constants[place])
         if self.tape.steady[place]:
@@ -178,7 +178,7 @@ class Storage(Arithmetic):
         return self._load(self._slot(place, integer(0)))
 
     def _keep(self, lines: Sequence[int]) -> None:
-        """Generate stores of the coefficients required by later programs or orders.
+        """Generate code that stores the coefficients which later programs or orders require.
 
         `lines` are the tape lines of the current program.
         """

@@ -1,7 +1,7 @@
 """Calls of the machine code that computes Taylor coefficients of constraints and force elements.
 
-Elements of equal structure are evaluated simultaneously, in groups of up to eight. A program is a part of the
-operations for the coefficients of one order.
+Elements of equal structure are evaluated simultaneously, in groups of up to eight. A program is a part of their
+operations, for the coefficients of one order.
 """
 
 from __future__ import annotations
@@ -37,15 +37,19 @@ def expand_motions(elements: TaylorElements, t: float) -> None:
 
 @kernel
 def level_of(elements: TaylorElements, g: int) -> int:
-    """Return the level of the constraint rows of group g, POSE_ROWS or VELOCITY_ROWS, or LAW for force elements."""
+    """Return whether group g consists of force elements (LAW) or of constraints on velocities or on poses.
+
+    Groups of constraints are denoted by VELOCITY_ROWS and POSE_ROWS.
+    """
     return elements.groups[GROUP * g + LEVEL]
 
 
 @kernel
 def run(elements: TaylorElements, g: int, program: int, t: float, k: int) -> None:
-    """Call the machine code of group g for one program, at time t (s) and order k.
+    """Call the machine code of a group of elements for one program, at time t (s) and order k.
 
-    `program` is FIRST, SHAPE, GOAL, LOADS or AFTER (`quirk.dynamics.sparse.taylor.tables`).
+    g is the index of the group, and `program` is FIRST, SHAPE, GOAL, LOADS or AFTER
+    (`quirk.dynamics.sparse.taylor.tables`).
     """
     arguments, group = elements.arguments, GROUP * g
     arguments[PROGRAM], arguments[ORDER] = program, k

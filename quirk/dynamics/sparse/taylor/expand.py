@@ -1,7 +1,7 @@
 """Taylor series of a constrained motion, from one evaluation and its factorization for all orders.
 
-Coefficient k of the accelerations a and of the multipliers lambda solves the same equations as the accelerations, with
-the mass matrix M, loads Q and constraint rows A,
+Coefficient k of the accelerations a and of the multipliers lambda satisfies equations with the same matrix for all k,
+with the mass matrix M, loads Q and constraint rows A,
 
     M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
 
@@ -46,10 +46,10 @@ def expand(
 ) -> None:
     """Compute all Taylor coefficients of body motions and auxiliary states from the last evaluated state y.
 
-    t is the time (s), and `slope` is y' at this state. `second` is 1 if `coefficients` are the second half of the
-    arrays at the addresses in `elements`, otherwise 0. Terms are assumed to decrease geometrically with the order, down
-    to `rtol` of the first. Multipliers are solved to the corresponding accuracy only, because projection at the end of
-    a step removes the remaining constraint violation.
+    t is the time (s), and `slope` is y' at this state. The arrays of bodies and of auxiliary states, `coefficients`,
+    are one half of those at the addresses in `elements`: the second half if `second` is 1, the first if it is 0. Terms
+    are assumed to decrease geometrically with the order, down to `rtol` of the first. Multipliers are solved to the
+    corresponding accuracy only, because projection at the end of a step removes the remaining constraint violation.
     """
     bodies, carried = coefficients
     constants, work, orders = mechanism.constants, mechanism.work, elements.orders
@@ -103,7 +103,7 @@ def next_order(
 
 @kernel
 def solve_loads(mechanism: Mechanism, tolerance: float) -> None:
-    """Solve the equations of the constraint rows with the right-hand sides work.rhs.
+    """Compute multipliers and constraint loads for the right-hand sides work.rhs of the constraint rows.
 
     The constraint loads are written to work.wrench, the multipliers to work.x. `tolerance` is the largest allowed
     residual, relative to the magnitudes of the terms of each row.

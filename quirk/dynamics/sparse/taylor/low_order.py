@@ -1,15 +1,14 @@
 """Taylor coefficients of accelerations and multipliers at a state, with one factorization for all orders.
 
-Coefficient k of the accelerations a and of the multipliers lambda solves the same equations as the accelerations, with
-the mass matrix M, loads Q and constraint rows A,
+Coefficient k of the accelerations a and of the multipliers lambda satisfies equations with the same matrix for all k,
+with the mass matrix M, loads Q and constraint rows A,
 
     M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
 
-where Phi_(k+2) is the coefficient of the residuals Phi along the motion with a_k computed without lambda_k; see
-`quirk.dynamics.dense.derivatives`, the dense reference. Rows A_m refer to velocities and angular velocities in the
-inertial frame; moments are multiplied by W^T R^T at order 0.
-
-A wrench is a force and a moment on a body.
+where Phi_(k+2) is the coefficient of the residuals Phi along the motion with a_k computed without lambda_k. The same
+equations are solved with dense matrices in `quirk.dynamics.dense.derivatives`, for reference. Rows A_m refer to
+velocities and angular velocities in the inertial frame; moments are multiplied by W^T R^T at order 0, with the metric W
+and the rotation matrix R of a body.
 """
 
 from __future__ import annotations
@@ -72,9 +71,9 @@ def compute_series(
 
 @kernel
 def solve_loads(mechanism: Mechanism) -> None:
-    """Solve the equations of the constraint rows with the right-hand sides work.rhs.
+    """Compute multipliers and constraint loads for the right-hand sides work.rhs of the constraint rows.
 
-    The constraint loads are written to work.wrench, the multipliers to work.x.
+    The constraint loads are written to work.wrench, the multipliers to work.x. At least one refinement is made.
     """
     # At least one refinement, as errors grow with the order of derivatives.
     set_constraint_loads(mechanism, max(2, int(mechanism.work.summary[PASSES])), MET)
@@ -84,10 +83,10 @@ def solve_loads(mechanism: Mechanism) -> None:
 def apply_loads(
     forces: Forces, series: LowOrderSeries, t: float, y: np.ndarray, present: np.ndarray, k: int, driven: bool
 ) -> None:
-    """Fill FORCE and TORQUE in `present` with Taylor coefficient k of the applied loads at time t (s) and state y.
+    """Write Taylor coefficient k of the applied loads at time t (s) and state y to FORCE and TORQUE in `present`.
 
-    They are set to zero if the motion is `driven`, that is, fully determined by the constraints. `present` is the part
-    of the coefficients of bodies for order k.
+    `present` contains the coefficients of order k of all bodies. The loads are set to zero if the motion is `driven`,
+    that is, fully determined by the constraints.
     """
     if k == 0 and forces.entries.shape[0] > 0 and not driven:
         applied_loads(forces, t, y, present)

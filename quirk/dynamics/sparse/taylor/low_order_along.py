@@ -48,8 +48,9 @@ class PathCounts(Fields):
     Attributes
     ----------
     corrections, factorisations : numbers of iterations and factorizations in projections
-    row : number of completed times
-    steps, attempts : numbers of time steps, and of attempted steps since the last completed time
+    row : number of output times completed
+    steps : number of time steps
+    attempts : number of steps tried since the last completed output time
     """
 
     corrections: int
@@ -61,12 +62,12 @@ class PathCounts(Fields):
 
 @fields
 class PathClock(Fields):
-    """Times of a `SeriesPath`.
+    """Present time and step size of a `SeriesPath`.
 
     Attributes
     ----------
     reached : time reached, s
-    next_step : size of the next step, s, or 0 for the whole interval to the next time
+    next_step : size of the next step, s, or 0 for the whole interval to the next output time
     """
 
     reached: float
@@ -75,18 +76,18 @@ class PathClock(Fields):
 
 @record
 class SeriesPath(NamedTuple):
-    """Times at which derivatives of the motion are required, with the results.
+    """Output times at which derivatives of the motion are required, with the results.
 
-    There are nt times.
+    There are nt output times, and a state has `size` elements.
 
     Attributes
     ----------
-    times : (nt,) times, s
-    states : (nt size,) states at these times, inputs, or results of tracking; a state has `size` elements
-    present, trial, guess : (size,) last state, next state, and extrapolated state at the next time
-    turns : scratch array for coefficients of rotation vectors
+    times : (nt,) output times, s
+    states : (nt size,) states at these times, given or found by tracking
+    present, trial, guess : (size,) last state, state at the end of the present step, and its extrapolation
+    turns : scratch array for Taylor coefficients of rotation vectors
     accelerations : Taylor coefficients of the accelerations for each time and order
-    counts, clock : counters, and times, s
+    counts, clock : counters; present time and step size
     stop : (1,) nonzero if a user function requests the end
     counter : revolution counter along tracked states
     length : characteristic length of the system, m
@@ -156,10 +157,10 @@ def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_
 
 @kernel
 def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end: float) -> int:
-    """Advance the positions by one step towards the time `end` (s); return a code.
+    """Track the motion by one step towards the time `end` (s); return a code.
 
-    The code is ARRIVED if `end` is reached, AGAIN if the step ends before it, or STUCK or SINGULAR if no step is
-    possible.
+    The code is ARRIVED if `end` is reached, AGAIN if the step ends earlier or must be repeated with half its size,
+    STUCK if the step size has become too small, or SINGULAR at a singular configuration.
     """
     constants, work = mechanism.constants, mechanism.work
     clock, length = path.clock, path.length
@@ -196,10 +197,10 @@ def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end
 
 @kernel
 def expected(constants: np.ndarray, path: SeriesPath, h: float) -> bool:
-    """Return whether projection has changed the extrapolated velocities in `trial` only slightly.
+    """Return whether projection has changed the extrapolated velocities only slightly.
 
-    If not, the positions may belong to another branch of the motion. h is the time step, s. `constants` are those of
-    the bodies.
+    If not, the positions may belong to another branch of the motion. `path` contains the extrapolated and the projected
+    state, `guess` and `trial`. h is the time step, s. `constants` are the constants of the bodies.
     """
     largest, length = splat(0.0), path.length
     for block in range(constants.shape[0] // CON):
@@ -214,9 +215,9 @@ def expected(constants: np.ndarray, path: SeriesPath, h: float) -> bool:
 
 @kernel
 def predict(series: LowOrderSeries, path: SeriesPath, size: int, h: float) -> bool:
-    """Extrapolate the motion by the time h (s) with its Taylor polynomials, and write the state to `trial`.
+    """Extrapolate the motion by the time h (s) with its Taylor polynomials, and write the state to `path.trial`.
 
-    `path` contains the present state. Returns whether the extrapolation is accurate: the last terms are below
+    `path.present` is the initial state. Returns whether the extrapolation is accurate: the last terms are below
     LAST_TERM, and rotations are close to those due to the mean angular velocity. `size` is the number of elements of
     one order of the coefficients.
     """
@@ -267,10 +268,10 @@ def predict(series: LowOrderSeries, path: SeriesPath, size: int, h: float) -> bo
 
 @kernel
 def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
-    """Rotate the orientations of one block of eight bodies by rotation vectors in body axes.
+    """Rotate the orientations of eight bodies in `present` by rotation vectors in body axes; write them to `trial`.
 
-    On entry `trial` contains the rotation vectors in place of the quaternions, beginning at element q. `present`
-    contains the initial orientations at the same elements.
+    On entry `trial` contains the rotation vectors in the place of the quaternions, which begin at index q of both
+    arrays.
     """
     for lane in range(q, q + 8):
         a, b, c = at(trial, lane + 8), at(trial, lane + 16), at(trial, lane + 24)
@@ -286,9 +287,10 @@ def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
 
 @kernel
 def keep(series: LowOrderSeries, path: SeriesPath, size: int, regular: bool) -> None:
-    """Copy the Taylor coefficients of the accelerations at one time to `path`.
+    """Copy the Taylor coefficients of the accelerations at one output time from `series` to `path`.
 
-    Unless `regular`, coefficients above order 0 are set to NaN. `size` is the number of elements of one order.
+    Unless `regular`, that is, at a singular configuration, coefficients above order 0 are set to NaN. `size` is the
+    number of elements of one order.
     """
     row, order = path.counts.row, series.order
     for k in range(order):

@@ -35,9 +35,10 @@ from ..kernels.bodies import CON, KIN, STATE, WRENCH, pose
 
 @kernel
 def start(constants: np.ndarray, y: np.ndarray, bodies: np.ndarray, size: int) -> None:
-    """Set the Taylor coefficients that follow from the state y: order 0 except for loads, and order 1 of positions.
+    """Initialize the Taylor coefficients of the motion from the state y: order 0, and order 1 of positions.
 
-    `constants` are those of the bodies, and `size` is the number of elements of one order in `bodies`.
+    Loads are not set. `constants` are the constants of the bodies, and `size` is the number of elements of one order in
+    `bodies`.
     """
     for block in range(constants.shape[0] // CON):
         s, k = block * STATE, block * KIN
@@ -49,9 +50,10 @@ def start(constants: np.ndarray, y: np.ndarray, bodies: np.ndarray, size: int) -
 
 @kernel
 def add_loads(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, present: np.ndarray) -> None:
-    """Add the constraint loads in `wrench` to FORCE and TORQUE of the coefficients `present`, in the inertial frame.
+    """Add the constraint loads in `wrench` to the applied loads FORCE and TORQUE in `present`, inertial frame.
 
-    `constants` are those of the bodies.
+    `present` contains the Taylor coefficients of one order of all bodies, and `bodies` those of all orders. `constants`
+    are the constants of the bodies.
     """
     for block in range(wrench.shape[0] // WRENCH):
         k, f = block * KIN, block * WRENCH
@@ -64,11 +66,11 @@ def add_loads(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, pre
 
 @kernel
 def free_terms(constants: np.ndarray, bodies: np.ndarray, size: int, order: int, weight: float) -> None:
-    """Compute Taylor coefficient `order` of the unconstrained accelerations, and the resulting coefficients.
+    """Compute Taylor coefficient `order` of the unconstrained accelerations, and the resulting motion.
 
     The loads are FORCE, TORQUE and `weight` times gravity. The results are coefficient `order` + 2 of positions,
     coefficient `order` + 1 of angular velocities, and the coefficients of rotations up to `order` + 2. `size` is the
-    number of elements of one order in `bodies`. `constants` are those of the bodies.
+    number of elements of one order in `bodies`. `constants` are the constants of the bodies.
     """
     for block in range(size // KIN):
         k, c = block * KIN, block * CON
@@ -117,10 +119,10 @@ def turn(bodies: np.ndarray, size: int, k: int, order: int) -> None:
 
 @kernel
 def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, size: int, order: int) -> None:
-    """Add M^-1 times the constraint loads in `wrench` to Taylor coefficient `order` of the accelerations.
+    """Add the accelerations due to the constraint loads in `wrench` to Taylor coefficient `order` of the motion.
 
-    M is the mass matrix; `size` is the number of elements of one order in `bodies`. `constants` are those of the
-    bodies.
+    Positions change at `order` + 2, angular velocities at `order` + 1. `size` is the number of elements of one order in
+    `bodies`. `constants` are the constants of the bodies.
     """
     for block in range(size // KIN):
         c, f, here = block * CON, block * WRENCH, order * size + block * KIN

@@ -1,8 +1,9 @@
 """Taylor coefficients of constraint rows along a motion, and the resulting right-hand sides.
 
-A row is Phi = x . y - c, with vectors x and y, as in `constraint_rows`. Coefficients of products are convolutions.
-The coefficients of directions and arms are those of rotation matrices times constant vectors. A node is a group of up
-to six rows, a relation a constraint function, and G the array of all rows.
+The residual of a row is Phi = x . y - c, with vectors x and y and a constant c, as in `constraint_rows`. Coefficients
+of products are convolutions. The coefficients of directions and arms are those of rotation matrices times constant
+vectors. A node is a group of up to six rows of one joint, a relation a constraint defined by a function, and G the
+array of all rows.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ from ..kernels.workspace import Workspace
 
 @record
 class LowOrderSeries(NamedTuple):
-    """Taylor coefficients of the motion and of the constraint rows, for K nodes (joints).
+    """Taylor coefficients in time of the motion and of the constraint rows, for K nodes (joints).
 
     Attributes
     ----------
@@ -65,8 +66,8 @@ class LowOrderSeries(NamedTuple):
     rows : coefficients of the rows from order 1 on, order by order; order 0 is in `Workspace.G`
     multipliers : (order 8 K,) coefficients of the multipliers
     terms : scratch array for one node
-    relations : relations (constraint functions) compiled for higher orders
-    address : (1,) address of a function that computes applied loads of higher orders, or 0
+    relations : relations (constraints defined by functions), compiled for higher orders
+    address : (1,) address of a function that computes applied loads of orders above 0, or 0 if there is none
     requested_order : (1,) order of the loads to be computed by the function at `address`
     order : number of coefficients of accelerations
     """
@@ -89,11 +90,11 @@ TERMS = 128
 
 @kernel
 def next_rows(nodes: Nodes, series: LowOrderSeries, work: Workspace, t: float, size: int, k: int) -> None:
-    """Compute the right-hand sides -(k + 1) (k + 2) Phi_(k+2) for order k, and the next coefficient of the rows.
+    """Compute the right-hand sides for the accelerations of order k, and the next coefficient of the rows.
 
-    Phi are the residuals; right-hand sides are written to work.rhs. The coefficient of the rows is k + 1, unless k is
-    the last order; for k = 0, order 0 is also written to work.G. t is the time (s), and `size` is the number of
-    elements of one order of series.bodies.
+    The right-hand sides -(k + 1) (k + 2) Phi_(k+2), with Taylor coefficients of the residuals Phi, are written to
+    work.rhs. Coefficient k + 1 of the rows is computed unless k is the last order; for k = 0, coefficient 0 is also
+    written to work.G. t is the time (s), and `size` is the number of elements of one order of series.bodies.
     """
     length = work.G.shape[0]
     for n in range(nodes.rows.shape[0]):
@@ -117,10 +118,10 @@ def next_rows(nodes: Nodes, series: LowOrderSeries, work: Workspace, t: float, s
 
 @kernel
 def node_terms(nodes: Nodes, n: int, kin: np.ndarray, first: float, terms: np.ndarray, m: int) -> None:
-    """Compute Taylor coefficient m of the vectors that form the rows of node n; see `constraint_rows`.
+    """Compute Taylor coefficient m of the vectors that form the rows of node n (a joint), in `terms`.
 
-    `kin` is coefficient m of the bodies; `first` is 1.0 for m = 0 and 0.0 for m > 0, because inertial axes are
-    constant. The vectors are written to `terms`.
+    They are the vectors x and y of each row, its directions and force, and both arms. `kin` contains coefficient m of
+    the bodies; `first` is 1.0 for m = 0 and 0.0 for m > 0, because inertial axes are constant.
     """
     ki, kj, arm, o = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], 6 * n, TERMS * m
     lanes, direction = nodes.lanes[n], 48 * n
@@ -145,7 +146,7 @@ def node_terms(nodes: Nodes, n: int, kin: np.ndarray, first: float, terms: np.nd
 
 @kernel
 def node_rows(nodes: Nodes, n: int, series: LowOrderSeries, order: int, G: np.ndarray) -> None:
-    """Write Taylor coefficient `order` of the rows of node n to G, from series.terms of orders 0 to `order`."""
+    """Write Taylor coefficient `order` of the rows of node n (a joint) to G, from their vectors in series.terms."""
     terms, zero = series.terms, splat(0.0)
     on_i = on_j = zero, zero, zero
     for m in range(order + 1):
@@ -163,12 +164,12 @@ def node_rows(nodes: Nodes, n: int, series: LowOrderSeries, order: int, G: np.nd
 
 @kernel
 def relation_terms(series: LowOrderSeries, r: int, work: Workspace, t: float, size: int, k: int, o: int) -> None:
-    """Compute the right-hand sides and the next Taylor coefficient of the rows of relation r; see `next_rows`.
+    """Compute the right-hand sides of relation r for order k, and the next Taylor coefficient of its rows.
 
-    A relation is a constraint given by a function. The right-hand sides are written to work.rhs, beginning at element
-    o. The function computes derivatives of the residuals up to series.order + 1, and of the gradient up to series.order
-    - 1. Unknown coefficients of the motion are set to zero. The order is k, and the other arguments are as for
-    `next_rows`.
+    A relation is a constraint defined by a function. The right-hand sides -(k + 1) (k + 2) Phi_(k+2), with Taylor
+    coefficients of its residuals Phi, are written to work.rhs from index o on. The function computes derivatives of the
+    residuals up to series.order + 1, and of their gradients up to series.order - 1; unknown coefficients of the motion
+    are set to zero. t is the time (s), and `size` is the number of elements of one order of series.bodies.
     """
     relations, length = series.relations, work.G.shape[0]
     e, last = RELATION_SIZE * r, series.order + 1
@@ -213,9 +214,9 @@ def relation_terms(series: LowOrderSeries, r: int, work: Workspace, t: float, si
 
 @kernel
 def relation_sides(series: LowOrderSeries, r: int, m: int, G: np.ndarray) -> None:
-    """Write Taylor coefficient m of the rows of relation r to G, from the outputs of its function.
+    """Write Taylor coefficient m of the rows of relation r to G, from the last outputs of its function.
 
-    A relation is a constraint given by a function.
+    A relation is a constraint defined by a function.
     """
     relations, e = series.relations, RELATION_SIZE * r
     begin, end = relations.entries[e + SIDE], relations.entries[e + SIDE_END]

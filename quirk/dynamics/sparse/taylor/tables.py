@@ -46,30 +46,31 @@ ARGUMENTS = 14
 
 @record
 class TaylorElements(NamedTuple):
-    """Constraints and force elements of a model, in groups of eight of the same form.
+    """Constraints and force elements of a model, in groups of up to eight with the same list of operations.
 
-    Names in capitals are constants of this module.
+    A guard is a quantity whose sign changes when a force law switches its branch. Names in capitals are constants of
+    this module.
 
     Attributes
     ----------
-    groups : GROUP integers for each group, groups of constraints first: address of its machine code, level of its rows
-        (LAW, VELOCITY_ROWS or POSE_ROWS), and its first elements in `places` and `numbers`
+    groups : GROUP integers for each group, groups of constraints first: address of its machine code, its level (LAW,
+        VELOCITY_ROWS or POSE_ROWS), and the indices of its first elements in `places` and `numbers`
     constraints : number of groups of constraints
     spinning : whether any element depends on angular velocities in the inertial frame
-    places : indices of the data of the elements in other arrays
-        For each group a table with eight columns, one for each element. Its rows are: index of the first constant;
-        offset of the body of each frame; indices of the motions, of the multipliers, of the first internal variable, of
-        the work, and of the work of each row; finally the number of elements in the group.
-    numbers : stored coefficients of all groups
+    places : indices of the data of the elements in other arrays. For each group a table with eight columns, one for
+        each element. Its rows are: index of the first constant; offset of the body of each frame; indices of the
+        motions, of the multipliers, of the first internal variable, of the work, and of the work of each constraint
+        row; finally the number of elements in the group
+    numbers : stored Taylor coefficients of all groups
     motions, taylor : prescribed motions of all elements, and their Taylor coefficients, (number of motions x orders,)
     arguments, handed : (ARGUMENTS,) arguments of machine code; two views of the same memory, as integers and as doubles
     first_places, first_numbers, first_bodies, first_carried : addresses of the arrays passed to machine code
     full_blocks : number of leading blocks of bodies that are computed with vectors of eight elements; all later blocks
-        contain at most four bodies and need vectors of four
+        contain at most four bodies and are computed with vectors of four
     guards : GUARD integers for each guard: index of its first coefficient in `numbers`, distance between orders, and
-        number of elements; empty if user functions may branch without guards
+        number of elements in its group; empty if user functions may branch without guards
     polynomial : (orders,) scratch array for one guard
-    orders : number of coefficients
+    orders : number of Taylor coefficients
     """
 
     groups: np.ndarray

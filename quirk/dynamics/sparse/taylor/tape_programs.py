@@ -1,8 +1,8 @@
-"""Assignment of tape lines to programs, and the coefficients stored between programs.
+"""Division of a tape, a list of operations, into programs, and the coefficients stored between programs.
 
-A tape is a list of operations (lines); a form is a tape shared by elements of equal structure. A program computes a
-part of the lines for one order, see `quirk.dynamics.sparse.taylor.tables`. A slot is a position among stored values. A
-guard is a quantity whose sign changes when the function switches its branch.
+A line of the tape is one operation; a form is a tape shared by elements of equal structure. A program computes a part
+of the lines for one order, see `quirk.dynamics.sparse.taylor.tables`. A slot is a position among stored values. A guard
+is a quantity whose sign changes when the function switches its branch.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .tapes import LOAD, MULTIPLIER, POWER_OF_LOADS, POWER_OF_ROW, RATE, RESIDUA
 
 
 class Programs:
-    """Assignment of the lines (operations) of a tape to its programs, which compute the coefficients of one order.
+    """Programs of a tape: the lines (operations) that are computed together for one order of the Taylor series.
 
     Attributes
     ----------
-    lines : tape positions of the lines and inputs of each program, in order; constant lines only in FIRST
+    lines : for each program the numbers of its tape lines and inputs, in order; constant lines only in FIRST
     steady : slots of constant values that are computed by program FIRST and used by later programs
     stored : slots of lines whose coefficients of all orders are stored
     sums : slots of lines whose sums over lower orders are computed by program GOAL and used by program SHAPE
@@ -41,13 +41,14 @@ class Programs:
         self.sums = {place: slot for slot, place in enumerate(nonlinear)}
 
     def size(self, orders: int, width: int) -> int:
-        """Return the number of floats stored for a group of `width` elements, for series of `orders` terms."""
+        """Return the number of floats stored for a group of `width` elements, for Taylor series of `orders` terms."""
         return width * (len(self.steady) + orders * len(self.stored) + len(self.sums))
 
     def starts_of_guards(self, orders: int, width: int) -> list[int]:
         """Return, for each guard, the index of its first coefficient among the floats stored for a group.
 
-        A guard is a quantity whose sign changes when the function switches its branch. The arguments are as for `size`.
+        A guard is a quantity whose sign changes when the function switches its branch. The group has `width` elements,
+        and Taylor series have `orders` terms.
         """
         return [width * (len(self.steady) + orders * self.stored[place]) for place in self.form.guards]
 

@@ -1,7 +1,7 @@
 """Recording of constraints and force elements on tapes, which are lists of operations.
 
-The source of an input, or the destination of an output, consists of a kind, an index and a frame. A relation is a
-constraint given by a function.
+The source of an input, or the destination of an output, is a tuple of a kind, an index and a frame. A relation is a
+constraint defined by a function.
 """
 
 from __future__ import annotations
@@ -62,12 +62,14 @@ STEADY = {FIXED}
 class Form:
     """Tape shared by elements of the same structure, with the meaning of its inputs and outputs.
 
+    A line of the tape is one operation. Sources and destinations are tuples of a kind, an index and a frame.
+
     Attributes
     ----------
     inputs : source of each input, by its line number
     outputs : line number and destination of each output
     guards : lines of quantities whose sign changes when the function switches its branch
-    level : POSE_ROWS, VELOCITY_ROWS or LAW
+    level : POSE_ROWS or VELOCITY_ROWS for constraints on poses or velocities, LAW for force laws
     frames, motions, rows : numbers of frames, prescribed motions and constraint rows
     of_user : whether the tape includes a user function
     """
@@ -84,12 +86,12 @@ class Form:
 
     @property
     def components(self) -> set[int]:
-        """Components of the motion of bodies on which the function depends."""
+        """Indices of the components of the motion of bodies on which the function depends."""
         return {which for kind, which, _ in self.inputs.values() if kind in (BODY, BODY_RATE)}
 
     @property
     def chooses(self) -> bool:
-        """Whether the function branches, rounds, or wraps an angle."""
+        """Whether the function selects between branches, rounds, or wraps an angle."""
         return any(code in (CHOOSE, NEAREST, ANGLE) for code, *_ in self.tape.lines)
 
 
@@ -105,10 +107,10 @@ class _Recording:
         self._numbers: dict[Source, int] = {}
 
     def input(self, kind: int, index: int = 0, frame: int = 0) -> Recorded:
-        """Return the input with a given source, such as a prescribed motion; it is created at first use.
+        """Return the tape input with a given source, such as a prescribed motion; create it at its first use.
 
         The source consists of the kind of the quantity (BODY to FIXED), its index among the quantities of this kind,
-        and the index of the frame, for quantities of bodies.
+        and, for quantities of bodies, the index of the frame.
         """
         source = kind, index, frame
         number = self._numbers.setdefault(source, len(self._numbers))
@@ -127,7 +129,7 @@ class _Recording:
 
 
 def relation_form(relation: Relation, layout: relations.RelationLayout, working: bool) -> Form:
-    """Return the form of a relation (constraint function): its operations, recorded on a tape.
+    """Return the recorded operations of a relation, a constraint defined by a function.
 
     If `working`, the power of its rows is an output.
     """
@@ -177,11 +179,10 @@ def _input_of_relation(recording: _Recording, layout: relations.RelationLayout, 
 
 
 def _of_body(recording: _Recording, frame: int, o: int, terms: int) -> Recorded:
-    """Return input `o` of a function among the inputs of a frame that depend on the motion of its body.
+    """Return an input of a function that depends on the motion of the body of a frame.
 
-    These inputs are the position and its time derivatives, the rotation matrix, angular velocity and quaternion of the
-    body. The constant origin and axes of the frame are not included in the index `o`. `terms` is the number of vectors
-    for the position, including its time derivatives.
+    `o` is its index among these inputs: the position and its time derivatives, the rotation matrix, angular velocity
+    and quaternion of the body. `terms` is the number of vectors for the position and its derivatives.
     """
     if o < 3 * terms:
         return recording.input(BODY if o < 3 else BODY_RATE, POSITION_TERM + o % 3, frame)
@@ -192,7 +193,7 @@ def _of_body(recording: _Recording, frame: int, o: int, terms: int) -> Recorded:
 
 
 def law_form(element: ForceElement, layout: LawLayout, working: bool) -> Form:
-    """Return the form of the law of a force element: its operations, recorded on a tape.
+    """Return the recorded operations of the law of a force element.
 
     If `working`, the power of its loads is an output.
     """
@@ -204,8 +205,8 @@ def law_form(element: ForceElement, layout: LawLayout, working: bool) -> Form:
 def prints_of(element: ForceElement) -> tuple[Any, ...] | None:
     """Return fingerprints of the functions of a force element, or None if its machine code cannot be shared.
 
-    Elements of equal structure and fingerprints share machine code, except user-defined elements and functions whose
-    behavior may change.
+    Elements of equal structure with equal fingerprints share machine code. It is not shared for user-defined elements
+    and for functions whose behavior may change.
     """
     functions = [value.function for value in element.functions]
     if isinstance(element, OfSlip):
@@ -243,11 +244,10 @@ def _recorded_law(element: ForceElement, layout: LawLayout, working: bool) -> Fo
 
 
 def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
-    """Append guards to a tape; return their line numbers.
+    """Append to a tape the quantities whose sign changes when the function switches its branch; return their lines.
 
-    A guard is a quantity whose sign changes when a line of the tape switches its branch. Branches arise from
-    comparisons, the sign of radicands, the full turns of angles, and rounding. `places` are the lines with the results
-    of the function.
+    Branches arise from comparisons, the sign of radicands, the full turns of angles, and rounding. `places` are the
+    lines with the results of the function.
     """
     guards: set[int] = set()
     for place in tape.needed(places):
@@ -268,7 +268,7 @@ def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
 
 
 class _Smooth(DualCall):
-    """Call of a user function without branches in a recorded force law."""
+    """Recorded call of a user function of a force law; functions that branch are rejected."""
 
     def __init__(self, value: Value, tape: Tape) -> None:
         super().__init__(value)

@@ -64,9 +64,9 @@ def contradiction(system: System, state: State, t: float, row: int) -> str:
 def check_accelerations(
     system: System, state: State, t: float, accelerations: ConstrainedMotion, verdict: Verdict
 ) -> None:
-    """Raise an InconsistentStateError if the accelerations violate rows that were omitted as dependent.
+    """Raise an InconsistentStateError if the accelerations violate constraint rows that were omitted as dependent.
 
-    `accelerations` holds the accelerations, and `verdict` the independent rows.
+    `accelerations` are the accelerations at a state, and `verdict` states which rows are independent.
     """
     model = system.model
     if verdict.independent.all():

@@ -50,7 +50,7 @@ NEEDLESS = {
 
 
 class Lower(lowering.Lower):
-    """Code generator that tells LLVM's optimizer that the memory of record arguments is always readable."""
+    """Code generator that marks the memory of record arguments as always readable, for LLVM's optimizer."""
 
     def setup_function(self, fndesc: Any) -> None:
         """Begin the code of a function, and mark the memory of its record arguments as always readable."""

@@ -18,9 +18,10 @@ SWEPT = 1e-6
 
 
 def swept(problem: Problem, contacts: Sequence[int]) -> Iterator[Case]:
-    """Yield contact modes after increasing numbers of Gauss-Seidel sweeps.
+    """Yield trial contact modes for the search, from the forces after increasing numbers of Gauss-Seidel sweeps.
 
-    Nonlinear Gauss-Seidel method: Jean, Comput. Methods Appl. Mech. Eng. 177 (1999).
+    `contacts` are the rows of all closed contacts. Nonlinear Gauss-Seidel method: Jean, Comput. Methods Appl. Mech.
+    Eng. 177 (1999).
     """
     W, q, grips = problem.W, problem.q, problem.grips
     z, diagonal = np.zeros(len(q)), np.diag(W)

@@ -42,7 +42,9 @@ def equations(
 ) -> tuple[list[Exerted], Solve]:
     """Return the loads of all force elements, and a function that solves the equations of motion for given loads.
 
-    Friction has the magnitudes stored in the friction elements. The arguments are as for `constrained_motion`.
+    Friction has the magnitudes stored in the friction elements. t is the time (s), `baumgarte` are the rates alpha and
+    beta, 1/s, and `independent` (m,) is a mask of independent rows; singular values up to the fraction `least` of the
+    largest count as zero.
     """
     rows, moving = constraint_rows(model, kin, t), PoseDerivatives.of(kin, 1)
 

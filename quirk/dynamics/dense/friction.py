@@ -49,7 +49,8 @@ def magnitudes(
 ) -> dict[int, tuple[Exerted, float]]:
     """Return, by index of the friction element, its loads at unit magnitude and its magnitude.
 
-    Arguments are as for `with_friction`.
+    `acts` are the loads of each force element without friction. `solve` is a function that returns the motion of n
+    bodies under forces (n, 3), inertial frame, and torques (n, 3), body axes. t is the time, s.
     """
     frictions = {k: element for k, (element, _) in enumerate(model.forces) if isinstance(element, Friction)}
     if not frictions:

@@ -56,7 +56,8 @@ def factorise(
 ) -> PseudoInverse:
     """Return the pseudo-inverse of the constraint rows over (v, omega) in the metric `metric`.
 
-    The remaining arguments are as for `PseudoInverse.of`.
+    `independent` (m,) is a mask of the rows to use, by default all; singular values up to the fraction `least` of the
+    largest count as zero, and at most `limit` are used. t is the time, s.
     """
     return PseudoInverse.of(metric.rows(tangent_rows(model, kin, t)), independent, least, limit)
 

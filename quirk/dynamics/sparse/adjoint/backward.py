@@ -77,9 +77,9 @@ def add_scaled(into: np.ndarray, scale: float, array: np.ndarray) -> None:
 
 @kernel
 def add_source(adjoint: Adjoint, n: int) -> None:
-    """Add the partial derivatives of the function with respect to the state at the start of step n to the gradient.
+    """Add the partial derivatives of the scalar function with respect to the state at the start of step n.
 
-    They are zero except at output times.
+    They are added to the current gradient, and are zero except at output times.
     """
     size, row = adjoint.gradient.shape[0], adjoint.rows[n]
     if row >= 0:

@@ -113,7 +113,7 @@ class ActiveMethod:
         return self._steppers[method.name]
 
     def named(self, name: str) -> Method:
-        """Return the method called `name`, among those to which the run may switch."""
+        """Return the method called `name`; it must be one that the run may use."""
         further = [self._first.instead] if isinstance(self._first, Taylor) else []
         every = [self._first, *further, PASSING, *TABLEAUX.values(), *IMPLICIT_METHODS.values()]
         return next(method for method in every if method.name == name)
@@ -143,10 +143,10 @@ class ActiveMethod:
         return run
 
     def start(self, run: RunState, t: float, judged: Judged) -> RunState:
-        """Start an interval at time t (s) with the method and the cost statistics of the preceding interval.
+        """Start an interval of the run at time t (s) with the method in use at the end of the preceding interval.
 
-        `judged` contains the cost statistics for method switching: the evaluations used and the time advanced. If the
-        preceding interval ended with another method, the run switches to that method.
+        `judged` contains this method and the cost statistics of the preceding interval, on which method switching is
+        based.
         """
         first = self.pacing.start(t, judged)
         if first is not None and (first.recorded or first.method is not self.present):
@@ -154,7 +154,7 @@ class ActiveMethod:
         return run
 
     def decide(self, run: RunState) -> RunState:
-        """Switch to a faster method: to an implicit method if stability limits the steps, or back.
+        """Switch to a faster method, if any: to an implicit method if stability limits the steps, or back.
 
         Returns the new state of the run. If the run has no implicit method to switch to, a warning of stiffness is
         issued.
@@ -176,9 +176,9 @@ class ActiveMethod:
         return self.change(run, change)
 
     def leave_series(self, run: RunState, start: float) -> RunState:
-        """Switch to a Runge-Kutta method because the Taylor series does not converge, for example at a jump of a force.
+        """Switch from Taylor series to a Runge-Kutta method because the series does not converge, and issue a warning.
 
-        `start` is the initial time of the whole run, s.
+        The reason may be a jump of a force. `start` is the initial time of the whole run, s.
         """
         assert isinstance(self.present, Taylor)
         instead = self.present.instead
@@ -191,7 +191,7 @@ class ActiveMethod:
         return self.change(run, MethodChange(instead, AFRESH * (run.clock.requested - start)))
 
     def step_across(self, run: RunState) -> RunState:
-        """Prepare to repeat the last step, which contains a singular configuration, by a Runge-Kutta method."""
+        """Switch to a Runge-Kutta method to repeat the last step, which contains a singular configuration."""
         h = float(run.clock.t_new - run.clock.t)
         self.across = Across(float(run.clock.t_new), h, self.present)
         run = self.change_to(run, PASSING)
@@ -199,7 +199,7 @@ class ActiveMethod:
         return run
 
     def return_from_across(self, run: RunState) -> RunState:
-        """Return to the previous method after a step across a singular configuration."""
+        """Switch back to the previous method and its step size after a step across a singular configuration."""
         across, self.across = self.across, None
         assert across is not None
         run = self.change_to(run, across.method)

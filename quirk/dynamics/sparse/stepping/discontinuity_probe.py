@@ -259,7 +259,10 @@ def outside_range(samples: FunctionSamples, p: int, stage: int) -> bool:
 
 @kernel
 def compute_basis(samples: FunctionSamples, theta: float) -> None:
-    """Compute the Lagrange polynomials of the interpolation nodes at fraction theta of the step, in samples.basis."""
+    """Compute the Lagrange polynomials of the interpolation nodes at fraction theta of the step.
+
+    They are the weights of the nodes, and are written to samples.basis.
+    """
     for m in range(samples.stages.shape[0]):
         weight = 1.0
         for j in range(samples.stages.shape[0]):

@@ -30,9 +30,10 @@ from .step_output import buffers_full, pauses, record_step, store_outputs
 
 @kernel
 def begin_anew(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
-    """Begin a new step at the start of the current step, or at the pause if the run has paused within it.
+    """Discard the rest of the current step, because loads have changed, and begin a new step.
 
-    The rest of the current step is discarded, because loads have changed, and y' is evaluated again.
+    The new step begins at the start of the current step or, if the run has paused within it, at the pause; y' is
+    evaluated again.
     """
     clock, counts, work = run.clock, run.counts, mechanism.work
     if counts.restarts == Restart.AT_PAUSE:
@@ -57,23 +58,23 @@ def begin_anew(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
 
 @kernel
 def accept_without_search(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> StepOutcome:
-    """Accept a step without a search for events, in a run without event functions."""
+    """Return GONE_ON: in a run without event functions, steps are not searched for events."""
     return StepOutcome.GONE_ON
 
 
 @kernel
 def ignore_signs(mechanism: Mechanism, settings: Settings, run: RunState) -> StepOutcome:
-    """Start a step without the signs of event functions, in a run without event functions."""
+    """Return GONE_ON: in a run without event functions, no signs need to be determined at the start of a step."""
     run.counts.unsettled = 0
     return StepOutcome.GONE_ON
 
 
 @kernel
 def try_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> StepOutcome:
-    """Attempt a step; if its error is within the tolerance, advance to the end of the step (StepPosition.TAKEN).
+    """Attempt a step; if its error is within the tolerance, set the position of the run to its end (TAKEN).
 
-    Returns GONE_ON in this case, or if the step must be repeated with another size; otherwise the code of a failure or
-    of a jump that must be searched for.
+    Returns GONE_ON in this case, or if the step must be repeated with another size; otherwise the code of a failure, or
+    SUSPECT if the step must be searched for jumps.
     """
     clock, counts = run.clock, run.counts
     h = choose_end(settings, run)
@@ -127,9 +128,9 @@ def complete(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
 
 
 def step_loop(*, watching: bool) -> Callable[..., StepOutcome]:
-    """Return the step loop take_steps(mechanism, stepper, settings, run, most_steps).
+    """Return the compiled step loop take_steps(mechanism, stepper, settings, run, most_steps).
 
-    If `watching`, it searches for events; code without this search compiles faster.
+    If `watching`, the loop searches for events; code without this search compiles faster.
     """
     begin, look = (determine_signs, search_for_events) if watching else (ignore_signs, accept_without_search)
 
@@ -157,7 +158,7 @@ def step_loop(*, watching: bool) -> Callable[..., StepOutcome]:
     def take_steps(
         mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, most_steps: int
     ) -> StepOutcome:
-        """Take steps until the run ends or fails, or `most_steps` have been attempted; return the reason as a code."""
+        """Take steps until the run ends or fails, or until `most_steps` have been attempted; return a `StepOutcome`."""
         clock, counts, tried = run.clock, run.counts, 0
         if counts.restarts != Restart.NONE:
             begin_anew(mechanism, settings, run)

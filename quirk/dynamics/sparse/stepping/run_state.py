@@ -95,9 +95,9 @@ class StepPosition(IntEnum):
 
 
 class Restart(IntEnum):
-    """Time at which the current step ends because the caller has changed loads: its start, or the time of a pause.
+    """Point from which the rest of the current step is discarded, because the caller has changed loads.
 
-    The rest of the step is discarded. NONE means that there is no such time.
+    AT_STEP_START: the start of the step. AT_PAUSE: the time of a pause within the step. NONE: nothing is discarded.
     """
 
     NONE = 0

@@ -1,12 +1,13 @@
-"""Choice of steps beside and across singular configurations.
+"""Choice of steps near and across singular configurations.
 
 At a singular configuration a constraint row becomes dependent on others: its pivot, the squared distance from the span
 of the rows before it in the order of elimination, vanishes. The square root of the pivot is approximately linear in
-time near the singular configuration, so that its values at the ends of steps tell when it vanishes.
+time near the singular configuration, so that the time at which it vanishes follows from its values at the ends of
+steps.
 
 Several motions are possible at a singular configuration. At a small distance d from it, round-off of positions rotates
-velocities by an angle of EPSILON / d^2. So steps do not end close to a singular configuration, and no stage of a step
-across it is close to it.
+velocities by an angle of EPSILON / d^2. Therefore steps do not end close to a singular configuration, and no stage of a
+step across it is close to it.
 """
 
 from __future__ import annotations
@@ -55,7 +56,10 @@ def same_rows(mechanism: Mechanism, run: RunState) -> bool:
 
 @kernel
 def store_pivots(mechanism: Mechanism, run: RunState) -> None:
-    """Store the pivots at the end of the step as those at the start of the next, before clock.t is advanced."""
+    """Copy the pivots at the end of the step to those at the start of the next one.
+
+    This must be done before clock.t is advanced.
+    """
     clock, work = run.clock, mechanism.work
     clock.earlier = clock.t if same_rows(mechanism, run) else -math.inf
     copy(work.pivots_before, work.pivots_earlier)
@@ -65,11 +69,12 @@ def store_pivots(mechanism: Mechanism, run: RunState) -> None:
 
 @kernel
 def vanishing_time(earlier: float, before: float, now: float, lag: float, h: float) -> float:
-    """Return the time (s) after the start of a step of size h at which a pivot vanishes, infinity if it does not.
+    """Return the time (s) after the start of a step of size h (s) at which a pivot vanishes; infinity if it does not.
 
-    `earlier`, `before` and `now` are its square roots at the starts of the previous and this step, `lag` (s) apart, and
-    at the end of this step, whose sign is unknown: it is negative if the pivot vanishes within the step. The sign is
-    that with the smaller second difference, and the square root is interpolated by a parabola.
+    `earlier`, `before` and `now` are square roots of the pivot: at the start of the previous step, at the start of this
+    step, a time `lag` (s) later, and at its end. The square root continues with a negative sign after the pivot has
+    vanished, so that `now` may have either sign; the one with the smaller second difference is used. The square root is
+    interpolated by a parabola.
     """
     if not lag < math.inf:
         return h * before / (before - now) if before > now else math.inf
@@ -86,7 +91,10 @@ def vanishing_time(earlier: float, before: float, now: float, lag: float, h: flo
 
 @kernel
 def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool:
-    """Return whether a step of size h is expected to lead across a singular configuration, from the last two steps."""
+    """Return whether a step of size h (s) is expected to lead across a singular configuration.
+
+    The square roots of the pivots are extrapolated linearly from the preceding step.
+    """
     work, part = mechanism.work, h / (h + run.clock.t - run.clock.earlier)
     for row in range(work.pivots.shape[0]):
         if 0.0 < at(work.pivots_before, row) < part * part * at(work.pivots_earlier, row):
@@ -98,8 +106,8 @@ def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool
 def time_to_singular(mechanism: Mechanism, run: RunState, h: float, ended: bool, least: float) -> float:
     """Return the time (s) from the start of the step to the next singular configuration; infinity if none is near.
 
-    If the step of size h has ended, it is interpolated, otherwise extrapolated from the last two steps. Times up to
-    `least`, s, are disregarded.
+    If the step of size h has `ended`, the time is interpolated between both ends, otherwise it is extrapolated from the
+    last two steps. Times up to `least`, s, are disregarded.
     """
     work, clock, nearest = mechanism.work, run.clock, math.inf
     lag = clock.t - clock.earlier
@@ -118,11 +126,12 @@ def time_to_singular(mechanism: Mechanism, run: RunState, h: float, ended: bool,
 
 @kernel
 def passing_step(passages: np.ndarray, way: float, limit: float) -> float:
-    """Return the size (s) of a step toward or across a singular configuration at a time `way` (s) from its start.
+    """Return the size (s) of a step toward or across a singular configuration.
 
-    The step is at most `limit`, s. `passages` are the fractions of a step, ascending, at which the singular
-    configuration is far from all stages. If all of them need a longer step, the step ends before the singular
-    configuration, at a distance from which the next step can cross it.
+    `way` is the time (s) from the start of the step to the singular configuration, and `limit` the maximum size of the
+    step, s. `passages` are the fractions of a step, ascending, that are far from all stages; the step is sized such
+    that the singular configuration is at one of them. If this would make the step too long, the step ends before the
+    singular configuration, at a distance from which the next step can cross it.
     """
     if way < limit * passages[0]:
         return limit  # much closer to the start of the step than to any stage
@@ -134,9 +143,9 @@ def passing_step(passages: np.ndarray, way: float, limit: float) -> float:
 
 @kernel
 def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
-    """Return whether a step with tolerable error ends near a singular configuration; if so, set another step size.
+    """Return whether a step with tolerable error ends too close to a singular configuration.
 
-    Steps that must end at a break or an event are accepted.
+    If so, another size of the step is chosen. Steps that must end at a break or an event are accepted.
     """
     clock, counts, work = run.clock, run.counts, mechanism.work
     if clock.t_new >= min(run.pieces[PIECE_SIZE * counts.piece + END], clock.cap):
@@ -161,10 +170,12 @@ def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState
 
 @kernel
 def plan_passage(mechanism: Mechanism, run: RunState, passages: np.ndarray, h: float, ended: bool) -> None:
-    """Choose the next step size if a rejected step of size h leads across a singular configuration, or ends before it.
+    """Choose the next step size if a rejected step leads across a singular configuration, or ends before one.
 
-    The error of a step with a stage close to the singular configuration says nothing about other steps. So the step is
-    repeated first with almost the same size, such that the singular configuration is between two stages.
+    The error of a step with a stage close to the singular configuration is not representative of other steps. The step
+    is therefore first repeated with a similar size, such that the singular configuration is between two stages.
+    `passages` are the fractions of a step that are far from all stages; h (s) is the size of the rejected step, and
+    `ended` is true if its end was computed.
     """
     clock = run.clock
     way = time_to_singular(mechanism, run, h, ended, 0.0)

@@ -1,7 +1,8 @@
 """Steps by Taylor series: one evaluation and factorization per step, with dense output at no additional cost.
 
-The kernels of a method are described in the module `method_kernels`. `stepper` contains the data of the method. A guard
-is a quantity whose sign changes when a force law changes its branch.
+The kernels of a method are described in the module `method_kernels`. `stepper` contains the data of the method. A force
+law may have branches, such as the two sides of a stop; a guard is a quantity whose sign changes when it changes its
+branch.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Run
 
 @kernel
 def longest_unchecked(stepper: StepSeries, settings: Settings) -> float:
-    """Return the maximum size (s) of a step that may be tested at its end only.
+    """Return the maximum size (s) of a step that may be tested only at its end.
 
     It is zero if force laws may change their branch: for example, a damper may act so briefly that its load is zero at
     both ends of the step.
@@ -97,10 +98,10 @@ def longest_unchecked(stepper: StepSeries, settings: Settings) -> float:
 
 @kernel
 def agreement_length(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Return the time (s) after the start of a step of size h up to which the series agrees with y'.
+    """Return the time (s) after the start of a step of size h (s) up to which y' agrees with its Taylor series.
 
-    The series is compared with y' at several times, because a load may act in a part of the step only and not affect
-    the series at either end. A shortened step is tested again, at more times.
+    They are compared at several times, because a load may act in a part of the step only and not affect the series at
+    either end. If they disagree, the shortened step is tested again, at more times.
     """
     for _ in range(MOST_TIMES):
         found = agreement_length_once(mechanism, stepper, settings, run, h)
@@ -114,12 +115,12 @@ def agreement_length(mechanism: Mechanism, stepper: StepSeries, settings: Settin
 def agreement_length_once(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float
 ) -> float:
-    """Return the time (s) after the start of a step of size h up to which y' agrees with its Taylor series.
+    """Return the time (s) after the start of a step of size h (s) up to which y' agrees with its Taylor series.
 
     They are compared at increasing times, with intervals of at most `settings.comparison_interval`. The result is h if
-    they agree at all times; otherwise it is the last time at which they agree, but at least the first time, because a
-    step that ends there is tested at its end. If a force law may change its branch, there are more comparisons within
-    the first interval.
+    they agree at all times, and otherwise the last time at which they agree. If they disagree at the first time
+    already, it is this time, because a step that ends there is tested at its end. If a force law may change its branch,
+    there are more comparisons within the first interval.
     """
     first, unswitched = min(h, settings.comparison_interval), stepper.step_data.unswitched
     if stepper.elements.guards.shape[0] > 0:
@@ -137,9 +138,9 @@ def agreement_length_once(
 def deviates(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, time: float, h: float
 ) -> bool:
-    """Return whether y' differs from the derivative of the series at `time` (s) after the start of a step.
+    """Return whether y' differs from the derivative of its Taylor series by more than the tolerance.
 
-    h is the size of the step, s.
+    They are compared at `time` (s) after the start of a step of size h (s).
     """
     y = run.y_new
     sum_series(stepper, time, y)
@@ -151,7 +152,10 @@ def deviates(
 
 @kernel
 def arrive(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> bool:
-    """Compute the state at the end of a step of size h, its y' and its Taylor series; return False at failure."""
+    """Compute the state at the end of a step of size h (s), y' at this state, and the Taylor series of the next step.
+
+    Returns False if the projection onto the constraints fails, or if the run must stop.
+    """
     sum_series(stepper, h, run.y_new)
     if not project_step_end(mechanism, settings, run, True):
         return False
@@ -169,9 +173,9 @@ def arrive(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
 def between(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Compute the state at time t (s) within the step from the Taylor series; return False if it is not finite.
+    """Sum the Taylor series at time t (s) within the step, and write the state to `state`.
 
-    The state is written to `state`.
+    Returns False if the state is not finite.
     """
     sum_series(stepper, t - run.clock.t, state)
     normalise(mechanism.constants, state)
@@ -180,13 +184,13 @@ def between(
 
 @kernel
 def estimate(stepper: StepSeries, run: RunState, x: float, h: float, state: np.ndarray) -> None:
-    """Compute the state at fraction x of a step of size h from the Taylor series, in `state`."""
+    """Sum the Taylor series at fraction x of a step of size h (s), and write the state to `state`."""
     sum_series(stepper, x * h, state)
 
 
 @kernel
 def close(stepper: StepSeries, settings: Settings, run: RunState) -> None:
-    """Make the Taylor series at the end of a step, and its maximum step size, current for the next step."""
+    """Make the Taylor series computed at the end of the step, and its maximum step size, those of the current step."""
     known = stepper.step_data
     known.since, known.half = run.clock.t_new, 1.0 - known.half
     known.longest, known.last, known.unswitched = known.next_longest, known.next_last, known.next_unswitched

@@ -44,9 +44,10 @@ def compute_series(
     y: np.ndarray,
     slope: np.ndarray,
 ) -> None:
-    """Compute the Taylor series of the current step, or of the next step if `ahead`, and the maximum step size.
+    """Compute the Taylor series that starts at the last evaluated state, and the maximum step size.
 
-    The series starts from the last evaluated state y at time t (s), with y' in `slope`.
+    The state is y at time t (s), with y' in `slope`. The series is that of the next step if `ahead`, otherwise that of
+    the current step.
     """
     known, orders = stepper.step_data, stepper.elements.orders
     which = 1.0 - known.half if ahead else known.half
@@ -75,10 +76,10 @@ def step_size_for_order(
 ) -> float:
     """Return the maximum step size (s) for which the terms of one order of the series are within the tolerance.
 
-    The terms are those of `order` for poses, and of `order` - 1 for all other components of the state. If constraint
-    rows are nearly dependent, only the component of the terms tangential to the constraints must fully satisfy the
-    tolerance, because projection removes the normal component. `series` contains the Taylor coefficients of bodies and
-    of auxiliary states, and y is the state at the start of the step.
+    The terms are those of order `order` for poses, and of order `order` - 1 for all other components of the state. If
+    constraint rows are nearly dependent, only the component of the terms tangential to the constraints must fully
+    satisfy the tolerance, because projection removes the normal component. `series` contains the Taylor coefficients of
+    bodies and of auxiliary states, and y is the state at the start of the step.
     """
     constants, change = mechanism.constants, stepper.change
     copy_terms(series, stepper.elements.orders, order, change)
@@ -105,9 +106,9 @@ def step_size_for_order(
 def step_size_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarray, size: float, order: int) -> float:
     """Return the maximum step size (s) for which one term of the Taylor series of the work satisfies its tolerance.
 
-    The tolerance is a constant (J) plus a power (W) times the step size; a step is admissible if the term is within
-    either of the two. If both are zero, because all velocities and loads are zero, the result is infinite; the error is
-    then tested at the end of the step.
+    The tolerance is a constant (J) plus a power (W) times the step size; for simplicity, the term must be within either
+    of the two. If both are zero, because all velocities and loads are zero, the result is infinite; the error is then
+    tested at the end of the step.
 
     Parameters
     ----------
@@ -130,10 +131,10 @@ def step_size_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.nda
 def parallel_component(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
     """Return the largest component, over all bodies, of quaternion coefficients parallel to the body's quaternion.
 
-    `change` contains one order of the Taylor series and y the state; `blocks` is the number of blocks of eight bodies.
-    Parallel components change the norm of a quaternion and do not rotate the body. In the series of a rotation they
-    alternate with components that rotate the body. For a body that starts to rotate from rest, only every fourth term
-    is a rotation.
+    `change` contains the coefficients of one order of the Taylor series, y is the state, and `blocks` the number of
+    blocks of eight bodies. A parallel component changes the norm of a quaternion and does not rotate the body. In the
+    series of a rotation, orders with parallel coefficients alternate with orders that rotate the body; if a body starts
+    to rotate from rest, only every fourth term is a rotation.
     """
     largest = splat(0.0)
     for block in range(blocks):

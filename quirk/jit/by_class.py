@@ -13,7 +13,9 @@ Kernel = Callable[..., Any]
 
 
 class ByClass:
-    """A function with a separate kernel for each record class; other kernels call it like a kernel.
+    """Function that runs a different kernel for each record class of one of its arguments.
+
+    Kernels call it like a kernel; its kernel is selected when they are compiled.
 
     Parameters
     ----------

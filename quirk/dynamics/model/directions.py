@@ -34,7 +34,7 @@ class Directions:
     time : (D,) variation of time, s
     internal : (k, D) variations of the k auxiliary states; variations of work have no effect
     mass, inertia, gravity : (n, D), (n, 3, 3, D) and (3, D), variations of these parameters
-    laws, relations : variations (D,) of inputs by index of the input, by index of the force element or relation
+    laws, relations : for each force element or relation, by its index, the variations (D,) of its inputs, by index
         Relations are counted as in `quirk.dynamics.model.primitives_as_relations`.
     """
 

@@ -44,8 +44,7 @@ class OutputBuffer:
         time : (nt,) times, s
         flat : (nt, 13 n + k) states
         quadrants : (nt, 2 K), or the same flattened; quadrants, counted over full turns, of the two plane vectors by
-            which
-            `joint_angles` represents the angles of each of K joints
+            which `joint_angles` represents the angles of each of K joints
         """
         self._parts.append(Rows(time, flat, quadrants.reshape(len(time), -1).astype(np.int32)))
         self.numbers += flat.size

@@ -259,8 +259,8 @@ def count_quadrants(
 ) -> None:
     """Count the quadrants that the two plane vectors of joint k pass between two states.
 
-    The quadrants at the state y_new, a time h (s) after the state y, are written to quadrants[o : o + 2]. The
-        differences between extrapolated and counted angles, `lead`, are updated.
+    The two quadrants at the state y_new, a time h (s) after the state y, are written to `quadrants`, beginning at
+    element o. The differences between extrapolated and counted angles, `lead`, are updated.
     """
     u, u_new = plane_vectors(counter, k, y), plane_vectors(counter, k, y_new)
     v, v_new = plane_velocities(counter, k, y), plane_velocities(counter, k, y_new)

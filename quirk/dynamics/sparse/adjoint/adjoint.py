@@ -125,9 +125,8 @@ class Reversed:
         Parameters
         ----------
         steps : steps of the run
-        rows : (steps + 1,) for the start of each step and for the end of the run, the index of this time in `sources`,
-            or -1
-            if it is not an output time
+        rows : (steps + 1,) index in `sources` of the time at the start of each step, and of the end of the run; -1 for
+            times that are not output times
         sources : (nt, 13 n + k) partial derivatives of the function with respect to the states at output times
         directions, motions : directions in parameters, and variations of prescribed motions
         last_angles : (K, 3) joint angles at the end, rad

@@ -84,11 +84,11 @@ def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
 
 @kernel
 def turns(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
-    """Compute the matrices e^2 E W and e W of each body, which map its scaled acceleration to pose and velocity.
+    """Compute the matrices e^2 E W and e W of each body, which map its scaled acceleration to changes of its motion.
 
-    (W W^T)^-1 is the mass matrix of the body, e the step size times a coefficient of the method, and E maps an angular
-    velocity to the rate of the rotation vector. The state is y, and `parts` are the arrays of the matrix. `constants`
-    are those of the bodies.
+    The changes are those of pose and velocity in the step. (W W^T)^-1 is the mass matrix of the body, e the step size
+    times a coefficient of the method, and E maps an angular velocity to the rate of the rotation vector. The state is
+    y, and `parts` are the arrays of the matrix. `constants` are those of the bodies.
     """
     zero = multiple(e, 0.0)
     for slot in range(implicit.blocks.body_node.shape[0]):

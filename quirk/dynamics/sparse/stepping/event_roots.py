@@ -34,7 +34,10 @@ def project_watched_state(mechanism: Mechanism, settings: Settings, run: RunStat
 
 @kernel
 def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, t: float) -> float:
-    """Return the value of event function e at time t (s) within the step, at the projected continuous extension."""
+    """Return the value of event function e at time t (s) within the step.
+
+    The state is that of the continuous extension, projected onto the constraints.
+    """
     watched = run.watched
     between(mechanism, stepper, settings, run, t, watched.state)
     run.counts.position = StepPosition.DENSE

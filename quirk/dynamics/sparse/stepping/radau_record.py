@@ -31,8 +31,7 @@ class StepData(Fields):
     past, past_step, past_centre : start and size of the last completed step, size 0 if there is none, and the time at
         which its axes coincided with the inertial axes
     derived, centre : 1 while the stored derivatives are usable, and the time at which they were evaluated, when
-        rotating
-        and inertial axes coincide
+        rotating and inertial axes coincide
     step : step size for which the matrices were factorized
     rate, bound : convergence rate of the iterations, and a bound on the error of the last correction relative to its
         size

@@ -101,9 +101,9 @@ class SparseFlow:
         return angles_by_name(self.model.joints, angles + (t - since) * rates)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return the state y at time t (s) with normalized quaternions and, if `on_constraints`, projected onto them.
+        """Return the state y at time t (s) with normalized quaternions, projected onto the constraints if required.
 
-        Returns None if the projection onto the constraints fails.
+        The attribute `on_constraints` states whether it is projected. Returns None if the projection fails.
         """
         lanes = self.solver.slots.state_to_lanes(y)
         if not self.solver.project(lanes, t, self.on_constraints):

@@ -55,9 +55,9 @@ def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.nd
 
 
 def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues (k,), 1/s, and residuals (k,) of k modes with time scales of about h (s), at time t (s).
+    """Return the eigenvalues (k,) of k modes with time scales of about h (s), and their error bounds (k,), 1/s.
 
-    The modes are computed with difference quotients of y' at the state y.
+    The modes are computed with difference quotients of y' at the state y and time t (s).
     """
     slots, n = solver.slots, solver.slots.bodies
     length, bodies = solver.model.length, slice(0, solver.slots.first_carried)

@@ -263,11 +263,11 @@ class Varied:
 def moved_by(
     differential: Differential, motions: Sequence[ChangedMotion], first: int
 ) -> tuple[MotionTable, list[object], np.ndarray]:
-    """Return the table of varied motions, the owners of its functions, and the indices of the inputs of the motions.
+    """Return the table of varied motions, the objects that own its functions, and the positions of the motions.
 
     The owners must exist while the table is in use. The third result contains four entries for each motion: whether it
-    belongs to a relation, the index of its first input, its direction, and the highest order of its time derivatives.
-    `first` is the index of the first of the eight directions that are computed simultaneously.
+    belongs to a relation (1) or a force law (0), the index of its first input, its direction, and the highest order of
+    its time derivatives. `first` is the index of the first of the eight directions that are computed simultaneously.
     """
     table, solver = MotionTable.of([motion.motion for motion in motions]), differential.solver
     named = [("sensitivities, motion", motion.motion) for motion in motions]

@@ -184,7 +184,8 @@ def _case(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z:
     slips = [float((np.abs(w[grip.rows]) / scale[grip.rows]).max()) > gives for grip in problem.grips]
     # If no friction at its limit slips faster than compliance allows, all of it begins to slide.
     begins = not any(slip and grip.at_limit for grip, slip in zip(problem.grips, slips, strict=True))
-    # Friction that slides elsewhere depends on how the load is shared: friction at its limit then has that force.
+    # If other friction slides, its force depends on the distribution of loads: friction at its limit then counts as
+    # sliding, even without slip.
     shares = any(grip.moving is not None for grip in problem.grips)
     for grip, limit, slip in zip(problem.grips, limits, slips, strict=True):
         if grip.moving is not None:

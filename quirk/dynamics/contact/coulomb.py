@@ -49,7 +49,7 @@ LOWERED = 1e-6
 MOST_CHANGES, MOST_REPEATED = 100, 8
 # Accuracy of loads from the compliance limit, over the largest load.
 SHARED = 1e-6
-# Tensile loads of contacts below this fraction of the largest force are round-off; a run watches loads to it, too.
+# Tensile loads of contacts below this fraction of the largest force are round-off, in this search and in runs.
 UNLOADED = 1e-9
 
 

@@ -14,7 +14,7 @@ import numpy as np
 DEPENDENT = 1e-12
 # Least fraction of a diagonal entry left after elimination of other columns for a column to count as independent.
 INDEPENDENT = 1e-8
-# Largest violation, over the largest rate, of a solution; beyond it the problem has none.
+# Largest violation, over the largest rate, of a solution; with a larger violation the problem has no solution.
 MISSED = 1e-9
 
 

@@ -16,8 +16,8 @@ from .contact_modes import DEPENDENT, Grip
 from .load_sharing import combinations, groups_of, redistributions, within
 from .most_room import BearingForces, with_most_room
 
-# Accelerations of redundant rows, over those that loads cause as the rows depend on others within round-off and drift
-# only, up to which these rows are at rest. Applied loads cause as much.
+# Redundant rows depend on the other rows only up to round-off and drift, so that loads cause small accelerations along
+# them. The rows count as at rest up to UNEVEN times these accelerations, as applied loads have a similar effect.
 UNEVEN = 10.0
 
 
@@ -147,7 +147,7 @@ def _still(
     exact = DEPENDENT * np.abs(goal).max(initial=0.0)
     if np.abs(A @ u - b).max(initial=0.0) > exact:
         return None
-    # Redundant rows are as much at rest as they depend on the others.
+    # Redundant rows are at rest up to the accelerations due to their inexact dependence on the other rows.
     depends = redundant.T @ every
     if (np.abs(depends @ u - redundant.T @ goal) > exact + UNEVEN * np.abs(depends) @ np.abs(u)).any():
         return None

@@ -42,8 +42,8 @@ class Adjoint(NamedTuple):
     projects : whether the run is projected onto the constraints
     rank : largest number of independent rows so far
     trail : steps as in `RunState`, followed by the final state
-    rows : (steps + 1,) index in `sources` of the time at the start of each step, and of the end of the run; -1 for times
-        that are not output times
+    rows : (steps + 1,) index in `sources` of the time at the start of each step, and of the end of the run; -1 for
+        times that are not output times
     sources : (nt size,) partial derivatives of the scalar function with respect to the states at output times
     states, slopes : (s size,) states and y' at the stages
     slope_gradients : (s size,) gradients with respect to the slopes

@@ -15,7 +15,7 @@ from .event_functions import WatchedTables
 from .event_scales import scale_at_rest
 from .run_state import RunState, Settings
 
-# Distance from zero, over its change in the step, beyond which a function cannot cross in the step.
+# Distance of a function from zero, over its change in the step, beyond which it cannot cross zero in the step.
 FAR = 4.0
 # Crossings by less than this fraction of the largest magnitude of a function are round-off.
 NOISE = 1e-14

@@ -18,7 +18,7 @@ from .probed_functions import Functions, ProbedStretch
 # stages have missed a change: for adaptive and for fixed steps, which have no tolerance. Smaller differences may be
 # errors of the interpolation; the limit of the function is then raised to MORE times the difference.
 ADAPTIVE_HIDDEN, FIXED_HIDDEN, MORE = 0.5, 0.2, 2.0
-# Number of changes between neighboring times, with other values beside them, after which a function counts as noise.
+# Number of changes between neighboring floats that are not jumps, after which a function counts as noise.
 NOISE = 3
 # Jumps in one step of at least this fraction of the largest one are located together.
 COMPARABLE = 0.3

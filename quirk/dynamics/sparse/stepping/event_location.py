@@ -232,7 +232,7 @@ def must_be_sampled(
     any_may = run.counts.retaken > 0 or clock.t_new >= settings.end
     any_may = any_may or (near_zero and (long_step or not resolved(mechanism, stepper, settings, run, h)))
     for e in range(watched.side.shape[0]):
-        # Without a short cut, since `suspicious` also notes the sign of a function that has left zero.
+        # For all functions, because `suspicious` also stores the sign of a function that has left zero.
         may = near_zero and suspicious(settings, run, e, h)
         any_may = any_may or may
     return any_may

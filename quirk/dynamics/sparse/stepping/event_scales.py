@@ -56,6 +56,7 @@ def update_scales(mechanism: Mechanism, settings: Settings, run: RunState, y: np
         watched.scale[e] = max(watched.scale[e], abs(at(watched.start, 2 * e)))
         natural = unit(watched.dimension[e], length, rate)
         if watched.dimension[e] == Dimension.LENGTH or watched.dimension[e] == Dimension.ANGLE:
-            # Round-off of positions turns bodies whose joints are at about the characteristic length.
+            # Round-off of positions is proportional to the distance from the origin, and rotates bodies whose joints
+            # are about one characteristic length apart.
             natural *= 1.0 + distance / length
         watched.natural_scale[e] = max(watched.natural_scale[e], natural)

@@ -54,7 +54,7 @@ class PausingRun(CompiledRun):
         span = max(t - settings.start, PARTS * h) if h < np.inf else t - settings.start
         clock.requested = settings.start + span
         if isinstance(self.method.present, Taylor):
-            # Series that end, as that of free flight does, allow a step of infinite size.
+            # A Taylor series with finitely many terms, as that of free flight, allows a step of infinite size.
             longest = original.max_step if h < np.inf else min(original.max_step, span)
             settings = settings._replace(max_step=longest)
         if min(original.comparison_interval, settings.gap, original.watch_interval) < np.inf:

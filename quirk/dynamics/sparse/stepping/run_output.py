@@ -16,7 +16,7 @@ from .run_state import STEP_HEAD, RunState
 
 # Space for output states: number of floats, and maximum number of states.
 ROOM, MOST_ROOM = 2**22, 2**14
-# Space for recorded steps, number of floats: allocation of as much takes negligible time.
+# Space for recorded steps, number of floats; small enough that its allocation takes negligible time.
 TRAIL_ROOM = 2**18
 
 

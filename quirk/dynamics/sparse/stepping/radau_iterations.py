@@ -37,7 +37,7 @@ from .step_kernels import slope_at
 
 # Tolerance of the iterations, as a fraction of the error tolerance.
 LEFT = 0.02
-# Maximum number of iterations: per point beyond the first three, and for these.
+# Maximum number of iterations: MOST for three collocation points, and MORE for each further one.
 MORE, MOST = 2.5, 7
 # Lower limit of the error left after a correction, over the correction, as convergence rates vary.
 SUREST = 0.02

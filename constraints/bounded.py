@@ -83,10 +83,10 @@ def _edges(x: Number, y: Number, numbers: Sequence[Number]) -> tuple[Number, ...
 
 
 def _edge(x: Number, a: Number, p: Number) -> Number:
-    """Return the signed distance (m) of the coordinate x from an edge of a rectangle.
+    """Return the signed distance (m) of the coordinate x from an edge of a rectangle with the half-length a.
 
     For p = 1 or -1 the result is the distance from the edge at x = p a, positive outside the rectangle. For p = 0, the
-    face, it approximates the distance from the nearer edge.
+    face, it approximates the distance from the nearer edge, positive inside.
     """
     return (1.0 - p * p) * (a * a - x * x) * (0.5 / a) + p * p * (p * x - a)
 

@@ -223,7 +223,8 @@ def coordinates_of(path: tuple[int, int], leads: Free, follows: Free, wraps: boo
     """Return a constraint function with the residual x_j minus the polynomial of x_i.
 
     `leads` and `follows` describe the coordinates x_i and x_j. `path` holds the indices of the moving frames in which
-    the frames of joint i are fixed. If `wraps` is true, the residual is taken modulo its period.
+    the frames of joint i are fixed. If `wraps` is true, the residual is taken modulo its smallest change by full turns
+    of the two angles.
     """
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:

@@ -104,7 +104,10 @@ def checked_ratio(owner: str, ratio: Any) -> float:
 
 
 def checked_carrier(owner: str, carrier: Any, carried: tuple[Body | Ground, ...], names: str) -> None:
-    """Raise an InputError unless `carrier` is the ground or a body different from the carried bodies."""
+    """Raise an InputError unless `carrier` is the ground or a body other than the bodies `carried`.
+
+    `names` are the names of the carried bodies in the message.
+    """
     checked_body(owner, "carrier", carrier)
     if any(carrier is part for part in carried):
         raise InputError(f"{owner}: carrier must be neither {names}; got {carrier}")

@@ -1,7 +1,7 @@
 """The four elementary constraints (primitives) of which joints are composed, and functions that evaluate them.
 
-Each is a bilinear form Phi = x . y - c. A body i has points p_i = r + R s and directions a = R a', body j has points
-p_j and directions b, and d = p_j - p_i:
+Each is a bilinear form Phi = x . y - c of two vectors x and y, its factors. A body i has points p_i = r + R s and
+directions a = R a', body j has points p_j and directions b, and d = p_j - p_i:
 
 =============  ============================  ====
 coincidence    Phi = d                       3 rows
@@ -10,14 +10,14 @@ dot-2          Phi = a . d - c               1 row
 distance       Phi = d . d - c               1 row
 =============  ============================  ====
 
-The rows of a coincidence have the factors e and d, with an inertial axis e each. `FACTORS` holds the factors of each
-kind of primitive; rows, units, derivatives and tables are computed from these.
+The rows of a coincidence are e . d for the inertial axes e = x, y and z, so that their factors are e and d. `FACTORS`
+holds the factors of each kind of primitive; rows, units, derivatives and tables are computed from these.
 
 `constraint_tower` computes Phi and its time derivatives. The K-th derivative of Phi is linear in the K-th derivatives
-x^(K) of all positions and orientations: it is A x^(K) - gamma_K. The right-hand side gamma_K of the constraint rows
-A x^(K) = gamma_K is therefore minus the K-th derivative of Phi, evaluated with x^(K) = 0; gamma_2 is the right-hand
-side of the equation for accelerations. `constraint_wrenches` computes the Jacobian A and its time derivatives. A row of
-A is also the load of a unit multiplier.
+x^(K) of all positions and orientations: it is A x^(K) - gamma_K. The right-hand side gamma_K of the constraint rows A
+x^(K) = gamma_K is therefore minus the K-th derivative of Phi, evaluated with x^(K) = 0; gamma_2 is the right-hand side
+of the equation for accelerations. `constraint_wrenches` computes the Jacobian A and its time derivatives. A row of A is
+also the load of a unit multiplier.
 
 Sources: Haug's primitives as in "Common Kinematic Constraints in 3D", eqs. 1-34; the sign is that of p_j - p_i.
 """
@@ -84,7 +84,7 @@ class Primitive:
 
     @cached_property
     def units(self) -> tuple[int, ...]:
-        """Units FORCE or TORQUE of the multipliers of the rows; a product of two axes is the sine of an angle."""
+        """Units of the multipliers of the rows: FORCE if a factor is the vector d = p_j - p_i, otherwise TORQUE."""
         return (FORCE if SEPARATION in self.factors else TORQUE,) * len(self.labels)
 
     @property
@@ -94,7 +94,7 @@ class Primitive:
 
     @property
     def scale(self) -> float:
-        """Derivative of Phi with respect to a length, 1/m, or an angle: 2 l for the square of a distance l, else 1."""
+        """Derivative of Phi with respect to the constrained length or angle: 2 l for a squared distance l^2, else 1."""
         return 2 * math.sqrt(self.offset) if self.is_square else 1.0
 
     @property
@@ -193,10 +193,11 @@ def constraint_wrenches(
 ) -> None:
     """Fill `wrench` (m, 3, K + 1, 3) with the load of a unit multiplier of each of m rows.
 
-    The second axis is the force on body j, the moment on body i and the moment on body j; the third is the time
-    derivative, from 0 to K. All are in the inertial frame. The opposite force acts on body i; moments are about the
-    centers of mass. Hence Phi_dot = f . (v_j - v_i) + m_i . omega_i + m_j . omega_j. The motion is as for
-    `constraint_tower`, with one derivative less of the angular velocity. `scratch` (4, K + 1, 3) is overwritten.
+    The second axis of the array is the force on body j, the moment on body i and the moment on body j; the third is the
+    time derivative, from 0 to K. All vectors are in the inertial frame. The opposite force acts on body i; moments are
+    about the centers of mass. Hence Phi_dot = f . (v_j - v_i) + m_i . omega_i + m_j . omega_j. `R`, `translation` and
+    `spin` are the rotation matrices, centers of mass and angular velocities of all bodies with time derivatives, as for
+    `constraint_tower`; the angular velocity needs one derivative less. `scratch` (4, K + 1, 3) is overwritten.
     """
     order = wrench.shape[2] - 1
     u, w, s_i, s_j = scratch[0], scratch[1], scratch[2], scratch[3]

@@ -1,7 +1,8 @@
 """Search for the contact point of two plane splines.
 
-The layout of the table and the arguments `table`, `curve` and `o` are as in `nearest`. Curve i and curve j begin at
-elements i and j of the table. Each piece and each group of pieces has an enclosing circle.
+`table` contains the coefficients of both splines, called curves, in the layout of `constraints.nearest`; `curve` is the
+index at which a curve begins, and `o` that at which a polynomial piece begins. Curve i and curve j begin at elements i
+and j of the table. Each piece and each group of adjacent pieces has an enclosing circle.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Source: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, 2nd ed. (1993), section II.5
 and the authors' code DOP853, whose printed coefficients these are; dense output of order 7 from section
-II.6. Rows list their non-zero entries by stage.
+II.6. Each row of coefficients is a dict of its nonzero entries by stage.
 """
 
 from __future__ import annotations

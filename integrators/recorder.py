@@ -8,7 +8,7 @@ from .step import IntegrationError, InterpolatedStep, Projection
 
 
 class Recorder:
-    """Stores the states of a run at given output times, or at the end of every step.
+    """Storage of the states of a run at given output times, or at the end of every step.
 
     Parameters
     ----------

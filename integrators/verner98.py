@@ -2,8 +2,8 @@
 
 Source: J. H. Verner, Numerically optimal Runge-Kutta pairs with interpolants, Numer. Algorithms 53 (2010):
 the pair of type IIa that the author published in 2008, with a principal error norm of 3.49e-7 (order 10), and its
-interpolant of order 9. Rows list their non-zero entries by stage; numbers are the doubles closest to the
-author's fractions and decimals.
+interpolant of order 9. Each row of coefficients is a dict of its nonzero entries by stage; numbers are the doubles
+closest to the author's fractions and decimals.
 """
 
 from __future__ import annotations

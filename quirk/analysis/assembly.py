@@ -107,9 +107,10 @@ def check_consistent(system: System, state: State, t: float) -> None:
 
 
 def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Raise an InconsistentStateError if the poses violate a constraint; otherwise return the result of `violations`.
+    """Raise an InconsistentStateError if the poses violate a constraint; otherwise return sizes of the violations.
 
-    `poses` describes the poses in the message, such as "initial poses".
+    The results are the violations (m,) of the m rows, their rates, and whether the rows are angles, as from
+    `violations`. `poses` describes the poses in the message, such as "initial poses".
     """
     amount, rate, angular = violations(system, state, t)
     # The compiled solver detects an undefined row quickly, the reference solver determines the cause.
@@ -178,9 +179,9 @@ def _driver_values(system: System, state: State, t: float, row: int, quantity: s
 
 
 def _construction_poses(constraint: Any, system: System, state: State) -> str:
-    """Return a sentence for errors with the poses of the bodies at the construction of a constraint.
+    """Return a sentence for errors with the poses that the bodies had when a constraint was constructed.
 
-    The string is empty if no body has moved since the construction.
+    The string is empty if no body has moved since then.
     """
     made = made_with(constraint)
     if made is None or "frame_i" in made.arguments:

@@ -127,7 +127,7 @@ def _drive_at(joint: Joint, name: str, value: float, rate: float, t: float) -> D
 def coordinate(system: System, state: State, joint: Joint, name: str) -> float:
     """Return the joint coordinate called `name` at a state, rad or m.
 
-    It is computed as the residual of a driver whose motion is zero.
+    It is computed as the residual of a driver with the prescribed motion zero.
     """
     drive = _drive_at(joint, name, 0.0, 0.0, 0.0)
     model = system.with_constraints([drive]).model

@@ -111,7 +111,7 @@ def _least_norm_motion(inverse: PseudoInverse, rows: np.ndarray, rates: np.ndarr
 
 
 def _drives(coordinates: Any, system: System) -> list[Drive]:
-    """Return one driver for each coordinate, which holds the coordinate constant.
+    """Return a list of drivers, one for each coordinate, that hold the coordinates constant.
 
     `coordinates` is the user's list of joint names or pairs (name, coordinate).
     """

@@ -258,7 +258,10 @@ def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, null_m
 
 
 def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
-    """Return the names of motors whose coordinate is constant in all f allowed `motions` (f, n, 6) of n bodies."""
+    """Return the names of the motors whose joint coordinate is constant in all allowed motions.
+
+    `motions` (f, n, 6) are f allowed motions of n bodies.
+    """
     moving = [Kinematics.of(replace(state, velocity=m[:, :3], angular_velocity=m[:, 3:])) for m in motions]
     motors = [(force, rows) for force, rows in model.forces if isinstance(force, Actuated | Controller)]
 
@@ -277,9 +280,10 @@ def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
 
 
 def _dependent(dependencies: np.ndarray) -> list[int]:
-    """Return the indices of redundant rows: the last row of each dependency.
+    """Return the indices of redundant rows, one for each dependency between rows.
 
-    `dependencies` (k, m) are k dependencies, as coefficients of m rows; they are eliminated from the last row on.
+    `dependencies` (k, m) are the coefficients of k linear dependencies between m rows. They are eliminated from the
+    last row on, so that the redundant row is the last one in each dependency.
     """
     left, found = dependencies.copy(), []
     for row in range(dependencies.shape[1] - 1, -1, -1):

@@ -150,7 +150,7 @@ class _Search:
         return phi
 
     def _size(self, change: np.ndarray) -> float:
-        """Return the magnitude of a change (n, 6): its largest rotation, rad, or relative displacement.
+        """Return the size of a change (n, 6) of the poses: the largest rotation, rad, or relative displacement.
 
         Displacements are divided by the characteristic length of the system.
         """

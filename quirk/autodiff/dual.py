@@ -174,7 +174,10 @@ class DualArray(Scalar):
 
 
 def of_values(function: Callable[..., Any], array: Any, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Evaluate a function at the values of dual numbers; return the results as dual numbers with zero derivatives."""
+    """Evaluate a function at the values of dual numbers; return the results as dual numbers with zero derivatives.
+
+    `array` and `arguments` are the arguments of the function.
+    """
     values = [x.value if isinstance(x, Dual) else x for x in arguments]
     return tuple(Dual(x, 0) for x in function(array.values, *values))
 

@@ -28,8 +28,9 @@ def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any,
     """Return the value of a function that accepts only floats as an array of jets, by interpolation in time.
 
     The function is evaluated along the Taylor polynomials of its arguments, which are jets. The results are
-    interpolated by Chebyshev polynomials on the longest interval on which they are accurate, because round-off errors
-    grow as intervals shrink. Intervals on which the function fails are skipped. `t` is the time as a jet.
+    interpolated by Chebyshev polynomials on the longest time interval on which they are accurate, because round-off
+    errors of derivatives grow as intervals shrink. Intervals on which the function fails are skipped. `t` is the time
+    as a jet.
     """
     terms = len(t.taylor)
 

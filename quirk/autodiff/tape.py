@@ -116,9 +116,9 @@ class Tape:
         return (operands[0], True) if code == NEGATE else (place, False)
 
     def pair(self, name: str, x: Any) -> Recorded:
-        """Append two functions that are computed together, such as sine and cosine, and return the result of `name`.
+        """Append two functions of x that are computed together, such as sine and cosine, and return one of them.
 
-        Existing lines are reused.
+        `name` selects the returned function. Existing lines are reused.
         """
         one, other, which = PAIRS[name]
         place = self.place(x)

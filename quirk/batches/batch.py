@@ -183,7 +183,7 @@ class Batch:
         return self.system.bodies.index(self.system[name])
 
     def member(self, k: int) -> System:
-        """Return the system of member k with its present inputs and its initial state, for single runs."""
+        """Return the system of member k, with its present inputs and its initial state, for runs of this member."""
         k = int(_chosen([k], self.count)[0])
         system, state = self._system(k), self._initial.copy()
         for one in self._varied:
@@ -196,7 +196,7 @@ class Batch:
         return system
 
     def _system(self, k: int) -> System:
-        """Return the system of member k with its present inputs, and the initial state of the common system."""
+        """Return the system of member k with its present inputs, but with the initial state of the common system."""
         inputs = self.inputs.members(k)
         if k not in self._systems or not np.array_equal(self._systems[k][0], inputs):
             changes = changes_of(self._varied, k)

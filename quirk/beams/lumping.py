@@ -60,7 +60,7 @@ def _piece(
     lengths: np.ndarray,
     section: Section,
 ) -> BeamPiece:
-    """Return the piece of a beam that consists of k thin slices.
+    """Return the rigid piece of a beam that consists of k thin slices.
 
     Parameters
     ----------

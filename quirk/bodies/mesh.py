@@ -66,7 +66,7 @@ class Mesh(Shape):
         path : name of the file
         scale : float or (3,)
             Meters per unit of the file: 0.001 for a file in millimeters. Three numbers scale the axes of the file
-            separately; a negative one mirrors. The unit that Collada files state is always applied.
+            separately; a negative number mirrors the mesh. The unit that Collada files state is always applied.
         frame, color : as for all shapes
 
         Raises
@@ -104,7 +104,9 @@ class Mesh(Shape):
 
     @cached_property
     def solid(self) -> polyhedron.Solid:
-        """Volume, m^3, centroid (3,), m, and inertia (3, 3) about it for unit density, m^5, in the axes of the mesh.
+        """Volume, m^3, centroid (3,), m, and inertia (3, 3) about the centroid for unit density, m^5, of the solid.
+
+        The solid is bounded by the mesh; coordinates are along the axes of the mesh.
 
         Raises
         ------

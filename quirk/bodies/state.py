@@ -189,7 +189,7 @@ class Kinematics:
 
 
 def initial_state(bodies: Sequence[Any]) -> State:
-    """Return the state of a list of bodies, with the initial poses and velocities of their declarations."""
+    """Return the state of a list of bodies with the initial poses and velocities given at their construction."""
 
     def stack(argument: str, width: int) -> np.ndarray:
         return np.array([getattr(body, argument) for body in bodies], dtype=float).reshape(-1, width)

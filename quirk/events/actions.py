@@ -311,7 +311,7 @@ def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[
 
 
 def functions_in(actions: Sequence[Any]) -> list[Callable[..., Any]]:
-    """Return the user-defined functions in a sequence of actions, including those inside `After`."""
+    """Return the user-defined functions in a sequence of actions, including functions inside `After`."""
     found: list[Callable[..., Any]] = []
     for action in actions:
         found += functions_in(action.actions) if isinstance(action, After) else [action] if callable(action) else []

@@ -80,7 +80,7 @@ class Event(Immutable):
         """Return the watched quantity of this event for a system.
 
         `parts` are the bodies, constraints and forces of the system by name. `probe` is a function that calls a user
-        function once and returns the names used by it; see `used_parts`.
+        function once and returns the names of the parts that it has read; see `used_parts`.
         """
         title = f"{self}"
         if isinstance(self.function, str):

@@ -316,7 +316,7 @@ def _of_constraint(
 
 
 def _free_axis(constraint: Constraint, kind: str) -> int | None:
-    """Return the index of the free axis of a joint, or None if the joint has several or none.
+    """Return the index of the free axis of a joint, or None if the joint has no free axis or several.
 
     `kind` is "angle" for the rotation axis or "travel" for the translation axis.
     """

@@ -18,7 +18,7 @@ class Watched:
 
     Attributes
     ----------
-    expression : Expression of (t, state) and the names that are identifiers
+    expression : Expression of t, state and those names of parts that are identifiers
     names : names of the bodies and constraints in the expression
     """
 

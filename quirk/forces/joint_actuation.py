@@ -36,7 +36,7 @@ class OfJoint(ForceElement):
 
     @property
     def reads_angle(self) -> bool:
-        """Whether the law depends on the joint's angle, and so on the number of full turns."""
+        """Whether the law depends on the joint's angle, and therefore on the number of full turns."""
         return True
 
     def __init__(self, name: str, joint: Joint, axis: int, rotates: bool) -> None:

@@ -43,7 +43,7 @@ class Strained:
 
     Attributes
     ----------
-    course : course of the rope
+    course : present geometry of the rope
     length : length l of each section, m
     unstretched : unstretched length L of each section, m
     strain : l / L - 1 of each section

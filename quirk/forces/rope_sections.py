@@ -46,7 +46,7 @@ class Sections:
 
     @classmethod
     def of(cls, path: RopePath, friction: Sequence[float]) -> Sections:
-        """Return the sections of a rope; `friction` is the coefficient at each stop, zero at its ends."""
+        """Return the sections of a rope over `path`; `friction` is the coefficient at each stop, zero at the ends."""
         stops = tuple(k for k in path.inner if friction[k] > 0)
         if path.closed and len(stops) < 2:
             stops = ()  # both sides of a single stop have the same tension

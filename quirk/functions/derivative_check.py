@@ -22,8 +22,8 @@ RESOLUTION = 1e-8
 def check_derivatives(motion: Motion, owner: str, start: float, end: float) -> None:
     """Raise an InputError if the derivatives of a user function are wrong between the times `start` and `end`, s.
 
-    They are compared with finite differences at several times. Times at which a function fails are skipped. Because
-    finite differences are meaningless at kinks, a derivative is wrong only if it disagrees at all times.
+    The derivatives are compared with finite differences at several times. Times at which a function fails are skipped.
+    Because finite differences are meaningless at kinks, a derivative is rejected only if it disagrees at all times.
     """
     times = start + (end - start) * TRIAL_TIMES
     step, known = DIFFERENCE * (end - start), int(motion.known)

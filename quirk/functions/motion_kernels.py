@@ -34,7 +34,7 @@ class MotionTable(NamedTuple):
 
     Attributes
     ----------
-    entries : MOTION_SIZE integers of each motion, at the offsets KIND to NEXT
+    entries : MOTION_SIZE integers per motion, which are at the offsets KIND to NEXT
     numbers : periods, breaks and coefficients of all motions
     """
 

@@ -35,7 +35,7 @@ def checking() -> Iterator[list[Any]]:
 
 
 def refusing(message: str) -> Callable[..., Any]:
-    """Return a function that accepts any arguments and raises NotTraceableError with a message."""
+    """Return a function that, for any arguments, raises NotTraceableError with the message `message`."""
 
     def refused(*arguments: Any, **named: Any) -> Any:
         raise NotTraceableError(message)

@@ -357,13 +357,13 @@ def rub_of(
     Parameters
     ----------
     friction : the friction element
-    grip : the element in the contact problem, with its slip direction
+    grip : data of the element in the contact problem, with its slip direction
     found : solution of the contact problem at this state
     k : index of the friction element in that solution
-    side : side of the first surface, +1 or -1
+    side : side of the first surface, +1 or -1, on which slip components are smooth
     floor : slip, m/s, below which the direction of the friction force is constant
     before : previous state of the element, or None
-    load : rows that determine the normal load
+    load : rows that determine the normal load, each as (name of the constraint, row index, weight)
     """
     e = found.sliding[k]
     assert e is not None

@@ -229,14 +229,14 @@ class _Instant:
     def _violated(self, now: Mapping[str, tuple[float, float]], stop: int, way: int, slips: bool) -> bool:
         """Whether the assumed state of one stop, slipping or sticking at its friction limit, violates its condition.
 
+        A rope that slips must not slip opposite to `way`; where it sticks, the friction margin must not decrease.
+
         Parameters
         ----------
-        now : values and rates of the rope's coordinates, as returned by `quantities`
+        now : values and rates of the rope's coordinates by name
         stop : index of the stop
         way : direction of slip allowed by the friction limit, AHEAD or BACK
         slips : whether the rope is assumed to slip
-            The condition is then that slip is not opposite to `way`; otherwise, that the friction margin does not
-            decrease.
         """
         if slips:
             return now[f"{SLIPPING} {stop}"][0] < -STILL * self._fastest

@@ -69,7 +69,7 @@ class Pushes:
     Attributes
     ----------
     system : copy of the system with one force element for each gap
-    elements : these c force elements
+    elements : the c force elements that exert the contact forces
     """
 
     system: System

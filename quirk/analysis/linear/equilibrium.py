@@ -251,11 +251,12 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
     The residual is the largest acceleration, relative to the accelerations that the largest loads so far would cause.
     `pushes` are the gaps of the system.
 
-    Steps (k - K) du = g + G x are Newton steps for k = 0. If K has positive eigenvalues, k exceeds them, unless the
-    state is so close to an equilibrium that Newton's method converges. With k > 0 the step is an implicit Euler step of
-    a strongly damped descent (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)). After a step that increases the
+    A step du, x solves (k - K) du = g + G x, where g are the accelerations, K their derivative, and G x those due to
+    contact forces x. With k = 0 it is a Newton step. If K has positive eigenvalues, k exceeds them, unless the state is
+    so close to an equilibrium that Newton's method converges. With k > 0 the step is an implicit Euler step of a
+    strongly damped descent (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)). After a step that increases the
     residual, k is increased; otherwise the next step may be longer, because the distance to the equilibrium may be many
-    times the characteristic length. Contact forces x satisfy complementarity in each step (Josephy 1979).
+    times the characteristic length. Contact forces satisfy complementarity in each step (Josephy 1979).
     """
     best, best_step, slower, previous, stride, found = np.inf, 0, 0.0, np.inf, 1.0, (state, np.inf)
     loaded = 0.0

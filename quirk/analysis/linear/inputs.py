@@ -32,7 +32,7 @@ class Input:
     Attributes
     ----------
     name : name of the input
-    write : function that writes the unit variation of the input into the direction with a given index
+    write : function of a direction's index that writes the unit variation of the input into this direction
     """
 
     name: str
@@ -40,7 +40,7 @@ class Input:
 
 
 def inputs_of(model: Model, names: Iterable[Any]) -> list[Input]:
-    """Return the inputs for the user's list of names and pairs (name, parameter).
+    """Return the inputs that the user lists by names and pairs (name, parameter).
 
     A vector is divided into one input for each component.
     """
@@ -82,7 +82,7 @@ def _inputs(model: Model, key: Any) -> list[Input]:
 
 
 def _of_element(number: int, element: ForceElement, parameter: str | None, name: str) -> list[Input]:
-    """Return the inputs for a parameter or motion of a force element; if `parameter` is None, for its load.
+    """Return the inputs for a parameter or motion of a force element or, if `parameter` is None, for its load.
 
     `number` is the index of the element in the model, and `name` is the name of the element.
     """

@@ -132,7 +132,7 @@ class Modes:
 
     @cached_property
     def _changes(self) -> QuantityDerivatives:
-        """Derivatives of all quantities along the real parts of the k mode shapes, then along the imaginary parts."""
+        """Derivatives of all quantities along the real parts of the k mode shapes, then along their imaginary parts."""
         directions = Directions.of_shapes(self._point.model, self.shapes, self.internal)
         return QuantityDerivatives(self._point, self._point.variation(directions))
 
@@ -157,7 +157,7 @@ def modes(system: System, state: State, t: float, count: int | None = None) -> M
 def _normalized(
     values: np.ndarray, shapes: np.ndarray, internal: np.ndarray, length: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return one mode of each conjugate pair, by increasing abs(eigenvalue), with normalized shapes.
+    """Return one mode of each conjugate pair of eigenvalues, by increasing absolute value, with normalized shapes.
 
     `values` (k,) are the eigenvalues, `shapes` (k, n, 12) and `internal` (k, q) the motions of bodies and internal
     variables. The largest component of each shape becomes 1; displacements are relative to `length`, m.

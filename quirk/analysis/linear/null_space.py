@@ -47,7 +47,7 @@ class NullSpaceBasis:
 
     @classmethod
     def at(cls, point: Point) -> NullSpaceBasis:
-        """Return the basis at an operating point.
+        """Return the basis of the allowed motions at an operating point.
 
         Raises
         ------
@@ -151,9 +151,10 @@ def _of_velocities(model: Model) -> np.ndarray:
 
 
 def _require_regular(point: Point, uniform_rows: np.ndarray) -> None:
-    """Raise an InputError at a singular operating point, where generically independent constraint rows are dependent.
+    """Raise an InputError if the operating point is a singular configuration, where motions may branch.
 
-    Motions may branch there. `uniform_rows` (m, 6 n) are the rows in the metric of bodies with equal mass and inertia.
+    There, constraint rows are dependent that are independent nearby. `uniform_rows` (m, 6 n) are the rows in the metric
+    of bodies with equal mass and inertia.
     """
     kept = point.independent
     if not kept.any():

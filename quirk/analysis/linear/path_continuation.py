@@ -116,7 +116,7 @@ class PathFollower:
         return system, system.initial_state() if state is None else system.checked(state)
 
     def operating_point(self, value: float, state: State, system: System | None = None) -> Point:
-        """Return the operating point for a value of the parameter, at the state projected onto the constraints.
+        """Return the operating point for a value of the parameter, at `state` projected onto the constraints.
 
         `system` is the system for this value; by default it is built.
         """
@@ -178,8 +178,8 @@ class PathFollower:
     def _derivatives(self, place: PathPoint, slope: Slope) -> np.ndarray:
         """Return the derivatives [K, g_p] of the accelerations with respect to free coordinates and parameter.
 
-        Displacements are relative to the characteristic length of the system, and the parameter is relative to its
-        range. `slope` is g_p.
+        Free coordinates are relative to the size of the system times the square root of its mass, and the parameter is
+        relative to its range. `slope` is g_p, the derivative with respect to the parameter.
         """
         return np.column_stack([place.K * self._unit(place), self._free_coordinates(place, *slope)])
 
@@ -294,10 +294,10 @@ class PathFollower:
 
     @staticmethod
     def _free_coordinates(place: PathPoint, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-        """Return the free coordinates, in the basis at a point, of variations of bodies and internal variables.
+        """Return the free coordinates, in the basis at `place`, of a variation of bodies and internal variables.
 
-        `bodies` (n, 6) and `internal` (k,) are the variations. The bases of different points may be rotated or reversed
-        with respect to each other.
+        `bodies` (n, 6) and `internal` (k,) are the variation. The conversion is necessary because the bases of
+        different points may be rotated or reversed with respect to each other.
         """
         variations = np.zeros((len(bodies), 12, 1))
         variations[:, 6:, 0] = bodies
@@ -317,13 +317,16 @@ class PathFollower:
 
 
 def path_error(place: PathPoint, reason: Any) -> ConvergenceError:
-    """Return the error that the path cannot be continued beyond its last point `place`; `reason` ends its message."""
+    """Return a ConvergenceError: the path of equilibria cannot be continued beyond its last point `place`.
+
+    `reason` ends the message.
+    """
     message = f"{OWNER}: the path cannot be followed beyond {place.value:g}: {reason}"
     return ConvergenceError(message, state=place.state)
 
 
 def _jump_of(elements: Sequence[ForceElement]) -> str:
-    """Return the part of an error message that names force elements whose stiffness jumps."""
+    """Return the part of an error message that names the force elements whose stiffness jumps."""
     listed = ", ".join(str(element) for element in elements)
     return f"there the stiffness of {listed} jumps: use a smooth law"
 
@@ -364,7 +367,7 @@ class PathStep:
             return near
 
     def _zero(self, function: Callable[[PathPoint], float]) -> PathPoint:
-        """Return the point of the path within the step where a function is zero.
+        """Return the point of the path within the step at which a function of a path point is zero.
 
         The zero is located by the Illinois method; each correction starts from the previous point.
         """

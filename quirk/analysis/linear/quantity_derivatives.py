@@ -165,7 +165,8 @@ class QuantityDerivatives:
     def last_origin(self, number: int) -> np.ndarray:
         """Return the derivatives (3, D) of the origin of the last frame of a force element, in body coordinates.
 
-        The origin varies only with the parameters of the element; `number` is the index of the element.
+        The origin varies only with the parameters of the element; `number` is the index of the element. The derivatives
+        are along D directions.
         """
         element = self.point.model.forces[number][0]
         layout, last = element.layout(), len(element.acting_ends) - 1

@@ -86,7 +86,7 @@ def _growth(linear: LinearizedStatics) -> float:
 def _step(
     segments: BeamStrains, point: Point, linear: LinearizedStatics, a: np.ndarray, k: float
 ) -> tuple[Point, int] | None:
-    """Return the operating point after one implicit step and the number of iterations; None if these do not converge.
+    """Return the operating point after one implicit step, and the number of iterations; None without convergence.
 
     Parameters
     ----------

@@ -161,10 +161,10 @@ def _pattern(pairs: list[tuple[int, int]], shape: tuple[int, int]) -> Any:
 
 
 def _colors(neighbors: Any) -> list[np.ndarray]:
-    """Return sets of bodies that can be varied together, because no body depends on two bodies of a set.
+    """Return sets of bodies that can be varied together, because no body depends on two bodies of the same set.
 
-    The sets are found by greedy coloring of the distance-2 graph. `neighbors` is the sparse matrix of bodies and the
-    bodies on which they depend.
+    The sets are found by greedy coloring of the distance-2 graph. Row i of the sparse matrix `neighbors` has nonzero
+    entries at the bodies on which body i depends.
     """
     apart = (neighbors @ neighbors).tocsr()
     color = np.full(apart.shape[0], -1)

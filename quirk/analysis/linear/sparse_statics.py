@@ -50,9 +50,9 @@ STIFFER = 1e3
 def sparse_newton(system: System, start: State, t: float) -> tuple[State, float] | None:
     """Return an equilibrium near `start` at time t (s) and its residual, or None.
 
-    The method is that of `mixed_newton`, followed by Newton's method, with sparse matrices. The residual is the norm of
-    the accelerations, relative to those that the loads would cause without mutual cancellation. Returns None if the
-    system is small or unsuited to sparse matrices, or if the iteration fails.
+    The iteration is that of `mixed_newton`, with strains as unknowns, followed by Newton's method, both with sparse
+    matrices. The residual is the norm of the accelerations, relative to those that the loads would cause without mutual
+    cancellation. The result is None if the system is small or unsuited to sparse matrices, or if the iteration fails.
     """
     if not suits(system):
         return None

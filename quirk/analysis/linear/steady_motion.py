@@ -70,7 +70,10 @@ class Steady:
         return found
 
     def relative_rates(self, varied: OperatingVariation) -> OperatingVariation:
-        """Return time derivatives of variations relative to the co-moving axes, from those in the inertial frame."""
+        """Return variations with their time derivatives relative to the co-moving axes of this motion.
+
+        `varied` contains the variations with their time derivatives in the inertial frame.
+        """
         return replace(varied, bodies=varied.bodies - self.convected_rates(varied.directions.bodies))
 
     def later(self, state: State, tau: float) -> State:

@@ -98,7 +98,8 @@ def applied_in_lanes(
     inputs : inputs of the laws of the eight members
     sides : for each frame of the laws, the offsets of its body in arrays of states and of kinematics
     y, kin : states and kinematics of the bodies
-    settled : true at the end of a step, where the reference angles for counting full turns are updated
+    settled : whether the evaluation is at the end of a step, where the reference angles for counting full turns are
+        updated
     probes : records of user functions; `group` is the index of the group of members, `stage` the index of the stage,
         and `before` the start time of the step, s; see `probe`
     notes : flags, in which ABRUPT is set if a user function may have jumped in the step

@@ -1,4 +1,4 @@
-"""User functions and motions of force laws in SIMD lanes, which must be immutable machine code.
+"""User functions and motions of force laws in SIMD lanes; they must be machine code that cannot change.
 
 If the value of a traced function is not finite, its machine code normally calls the function again in Python. In lanes
 the state of the member becomes NaN instead, and the member is simulated separately.

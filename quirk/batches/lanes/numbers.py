@@ -197,7 +197,7 @@ def packed(plan: LanePlan, members: MemberNumbers, bodies: np.ndarray) -> LaneNu
 def workspace(plan: LanePlan, n: int, buffers: int) -> LaneWork:
     """Return the working arrays for the steps of a group of eight members.
 
-    `n` is the number of bodies, and `buffers` the number of stages whose slopes y' are stored.
+    `n` is the number of bodies, and `buffers` the number of slopes y' of a step that are stored.
     """
     joints, closing, state = len(plan.rows), len(plan.closing), WIDTH * STATE_SIZE * (n + 1)
     entries = plan.tables.links.reshape(-1, LINK_ENTRIES)

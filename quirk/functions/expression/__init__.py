@@ -118,7 +118,7 @@ class Derivative:
     takes_jets = True
 
     def __call__(self, t: Any) -> Any:
-        """Return the derivative at time t, a float or a jet without derivatives."""
+        """Return the derivative at the time `t`, which is a float or a jet without derivatives."""
         value = t.value if isinstance(t, Jet) else float(t)
         found = self.function(Jet([value, 1.0, *[0] * (self.order - 1)], []))
         # The value is a number if it does not depend on time.

@@ -204,6 +204,8 @@ class MachineCode(caching._Cache):
 def provide(module: str, name: str, sig: Any, symbol: str) -> None:
     """Load or compile a component and define its symbol, so that machine code that refers to the symbol can be linked.
 
+    `module` and `name` identify the component, and `sig` are its argument types.
+
     Raises
     ------
     LookupError
@@ -294,7 +296,7 @@ def layouts(kind: Any) -> Any:
 
 
 def say(kind: str, line: str) -> None:
-    """Print a message to standard error, once for each `kind` of message and process."""
+    """Print the message `line` to standard error, once for each `kind` of message and process."""
     if kind in SAID or sys.stderr is None:
         return
     SAID.add(kind)

@@ -175,7 +175,10 @@ def _equations(of: _Soft, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _case(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z: np.ndarray) -> Case:
-    """Return the contact modes that correspond to the loads z (r,) at the smallest compliance."""
+    """Return the contact modes that correspond to the loads z (r,) at the smallest compliance.
+
+    `contacts` are the rows of all closed contacts, and `limits` the friction coefficients in effect.
+    """
     w, largest = problem.w(z), z[list(contacts)].max(initial=0.0)
     pushing = {c for c in contacts if z[c] > NO_LOAD * largest}
     scale = np.sqrt(np.where(np.diag(problem.W) > 0, np.diag(problem.W), 1.0))

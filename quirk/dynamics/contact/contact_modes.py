@@ -193,7 +193,8 @@ def _jacobian(
 ) -> np.ndarray:
     """Return the Jacobian (r, r) of `_residual` with respect to the forces z, given its slip directions `sliding`.
 
-    Directions that differ from those stored in the modes `case` depend on the accelerations, and are differentiated.
+    `held` is the mask of the constrained rows. Directions that differ from those stored in the modes `case` depend on
+    the accelerations, and are differentiated.
     """
     W, w, J = problem.W, problem.w(z), np.eye(len(z))
     J[held] = W[held]

@@ -211,7 +211,10 @@ def _found(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
 
 
 def _search(problem: Problem, contacts: Sequence[int], case: Case) -> ContactModes | None:
-    """Change one contact mode at a time until all inequalities hold; return the modes, or None if the search cycles."""
+    """Change one contact mode at a time until all inequalities hold; return the modes, or None if the search cycles.
+
+    `case` are the initial modes, and `contacts` the rows of all closed contacts.
+    """
     seen: Counter[tuple] = Counter()
     for _ in range(MOST_CHANGES):
         z = forces_in(problem, case)

@@ -28,7 +28,8 @@ def held_by_all(
 
     The forces of minimum norm are returned if they are inside the friction cones and limits, otherwise the forces with
     the largest margin; a negative margin means that they are outside. The result is None if no forces keep all contacts
-    and friction at rest.
+    and friction at rest. W (r, r) are the accelerations per unit force along each row, q (r,) those without forces,
+    `contacts` the rows of closed contacts, and `grips` the friction elements.
 
     If contacts slide, the forces are distributed as by springs of the relative compliances `compliance` (r,), as in a
     run, and the normal forces of sliding contacts must be positive. The margin is then the largest one over all

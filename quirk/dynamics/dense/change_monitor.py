@@ -102,7 +102,10 @@ class ChangeMonitor:
         self._noisy = False
 
     def __call__(self, step: InterpolatedStep, fixed: bool = False) -> bool:
-        """Search a step for jumps; return True if it must be repeated because a break was added within it."""
+        """Search a step for jumps; return True if it must be repeated because a break was added within it.
+
+        `fixed` is true for a step of fixed size.
+        """
         h, piece = step.t_new - step.t, self._breaks.piece(step.t)
         if self._noisy or h <= self._gap:
             return False

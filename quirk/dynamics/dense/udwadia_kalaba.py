@@ -170,7 +170,8 @@ def warn_of_round_off(
     """Warn if the round-off of the rows changes accelerations W u by more than ACCEPTED of the largest acceleration.
 
     To measure the effect, each element of the rows `AW` is changed at random by half a unit in its last place, and the
-    multipliers are corrected such that the accelerations satisfy the constraints.
+    multipliers are corrected, by means of the pseudo-inverse `inverse`, such that the accelerations satisfy the
+    constraints.
     """
     signs = np.random.default_rng(0).choice([-1.0, 1.0], AW.shape)
     change = AW * signs * (0.5 * np.finfo(float).eps)

@@ -150,7 +150,10 @@ def fill(element: ForceElement, layout: LawLayout, t: float, inputs: np.ndarray,
 def undefined(
     element: ForceElement, layout: LawLayout, t: float, inputs: np.ndarray, outputs: np.ndarray
 ) -> InputError | None:
-    """Return an InputError if the loads of a force law are not finite although its inputs are; otherwise None."""
+    """Return an InputError if the loads of a force law are not finite although its inputs are; otherwise None.
+
+    t is the time, s. `inputs` and `outputs` are those of the law of the force element `element`, arranged by `layout`.
+    """
     results = np.append(outputs[: layout.energy], outputs[layout.first_rate : layout.function_output])
     finite = np.isfinite(results).all() or not np.isfinite(inputs[layout.first_motion :]).all()
     return None if finite else InputError(f"{element}: {element.undefined} at t = {t:g} s")
@@ -198,7 +201,11 @@ def law_inputs(
     t: float,
     angles: Mapping[str, np.ndarray],
 ) -> np.ndarray:
-    """Return all inputs (inputs,) of the law of a force element at time t (s) of a motion."""
+    """Return all inputs (inputs,) of the law of a force element at time t (s) of a motion, arranged by `layout`.
+
+    `rows` are the indices of the element's bodies in `motion`, and `angles` are joint angles (3,), rad, by name of the
+    joint: angles in the law are shifted by full turns to the values nearest to these.
+    """
     inputs, order = fixed_inputs(element, layout), layout.order
     for place, near in enumerate(element.turns_near(angles)):
         o = layout.parameters + REFERENCE * place

@@ -59,15 +59,15 @@ class PlacedRelation:
     owner: str
 
     def fill(self, layout: RelationLayout, resting: bool, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:
-        """Compute the outputs of the relation from its inputs; raise an InputError if a user function fails.
+        """Compute the outputs of the relation from its inputs at time t (s), arranged by `layout`.
 
-        The arguments are those of `Relation.fill`.
+        The arguments are those of `Relation.fill`. Raises an InputError if a user function fails.
         """
         with self._named(t):
             self.relation.fill(layout, resting, t, inputs, outputs)
 
     def fill_dual(self, layout: RelationLayout, t: Dual, inputs: DualArray, outputs: DualArray) -> None:
-        """Compute the outputs of the relation from its inputs, with derivatives in eight directions (dual numbers).
+        """Compute the outputs of the relation with derivatives in eight directions from its inputs, as dual numbers.
 
         The arguments are those of `Relation.fill_dual`. Raises an InputError if a user function fails.
         """

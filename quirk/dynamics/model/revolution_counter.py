@@ -194,7 +194,7 @@ def fastest(y: np.ndarray, blocks: int) -> float:
 
 @shared
 def relative_quaternion(counter: Counter, k: int, y: np.ndarray) -> Four:
-    """Return the quaternion r = conj(q_i) q_j of the two bodies of joint k."""
+    """Return the quaternion r = conj(q_i) q_j of the two bodies of joint k at the state y."""
     i, j = counter.orientation_index[2 * k], counter.orientation_index[2 * k + 1]
     aw, ax, ay, az = at(y, i), at(y, i + 8), at(y, i + 16), at(y, i + 24)
     bw, bx, by, bz = at(y, j), at(y, j + 8), at(y, j + 16), at(y, j + 24)
@@ -218,7 +218,7 @@ def plane_vectors(counter: Counter, k: int, y: np.ndarray) -> Four:
 
 @shared
 def plane_velocities(counter: Counter, k: int, y: np.ndarray) -> Four:
-    """Return the rates of both plane vectors of joint k: H r' with r' = (r omega_j - omega_i r) / 2."""
+    """Return the rates of both plane vectors of joint k at the state y: H r' with r' = (r omega_j - omega_i r) / 2."""
     rw, rx, ry, rz = relative_quaternion(counter, k, y)
     i, j = (
         counter.orientation_index[2 * k] + SPIN_FROM_ORIENTATION,
@@ -302,11 +302,12 @@ def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
 def on_one_side(
     x: float, y: float, dx: float, dy: float, x_new: float, y_new: float, dx_new: float, dy_new: float
 ) -> bool:
-    """Return whether a plane cubic with given ends and end rates stays on one side of a line through the origin.
+    """Return whether a cubic path in the plane stays on one side of a line through the origin.
 
-    If so, its polar angle changes by less than half a turn and follows from the vectors at both ends. The test uses
-    that the cubic lies within the convex hull of its four control points (Farin, Curves and Surfaces for CAGD (2002),
-    5.3).
+    The path runs from (x, y) to (x_new, y_new); (dx, dy) and (dx_new, dy_new) are its rates there, multiplied by the
+    duration. If it stays on one side, its polar angle changes by less than half a turn and follows from both end
+    points. The test uses that the cubic lies within the convex hull of its four control points (Farin, Curves and
+    Surfaces for CAGD (2002), 5.3).
     """
     mid_x, mid_y = x + x_new, y + y_new
     return (

@@ -215,9 +215,10 @@ def missed_change(
 ) -> float:
     """Return a time (s) in the step at which a function differs too much from its interpolant, or infinity.
 
-    `step` contains the start and size of the step, and the range of times at which functions may be called; `gap` is
-    the maximum interval between two calls (s), and `cleared` the time up to which the step has already been searched.
-    NaN results between stages are ignored, because the run may never call the function at these times.
+    `ins` and `outs` contain the inputs and outputs by kind of function. `step` contains the start and size of the step,
+    and the range of times at which functions may be called; `gap` is the maximum interval between two calls (s), and
+    `cleared` the time up to which the step has already been searched. NaN results between stages are ignored, because
+    the run may never call the function at these times.
     """
     t, h, low, high = step
     count = samples.limit.shape[0] // 2

@@ -179,7 +179,7 @@ class Varied:
         """Return the variations in up to eight directions, beginning with direction `first`.
 
         The results are the variations at output times and at the end, and the norms of the pose variations at the ends
-        of the steps. The arguments are as for `along`.
+        of the steps. Other arguments are those of `along`.
         """
         solver, size, count = self.solver, self.solver.size, len(start)
         steps_taken, t = len(steps.trail), float(steps.trail[0, 0])

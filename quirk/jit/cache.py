@@ -263,7 +263,7 @@ def _private_opener(name: str, flags: int) -> int:
 
 
 def trusted(folder: Path) -> bool:
-    """Whether only this user and the administrator can write to a folder."""
+    """Return whether only this user and the administrator can write to a folder."""
     try:
         check_folder(folder)
     except UntrustedError:

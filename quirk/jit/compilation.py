@@ -165,5 +165,5 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that kernels call in compiled form and that Python calls unchanged."""
+    """Return a function for kernels and for Python: kernels call it in compiled form, Python calls it unchanged."""
     return register_jitable(**KERNEL_OPTIONS)(function)

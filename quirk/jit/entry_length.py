@@ -1,4 +1,4 @@
-"""Number of steps per call of a compiled loop, with progress reports and handling of Ctrl-C between calls."""
+"""Number of steps per call of a compiled loop: between two calls, progress is reported and Ctrl-C is handled."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Fields(ctypes.Structure):
 
     @property
     def array(self) -> np.ndarray:
-        """The numbers as an array view of the same memory."""
+        """View of the numbers as an array that shares their memory."""
         return np.frombuffer(self, dtype=float if self.kind == "float" else np.int64)  # type: ignore[call-overload]
 
     def fill(self, number: float) -> None:

@@ -122,7 +122,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value is a number, a string, or a tuple of these, so that its `repr` determines it."""
+    """Return whether a value is a number, a string, or a tuple of these, so that its `repr` determines it."""
     if type(value) is tuple:
         return all(map(_is_plain, value))
     return type(value) in (int, float, bool, str, bytes)

@@ -112,6 +112,8 @@ class Case:
 class ContactModes:
     """Contact modes that satisfy all inequalities, with forces and accelerations.
 
+    The modes may also be those of an impact, with impulses and velocities.
+
     Attributes
     ----------
     z, w : (r,) forces along the rows and accelerations, or impulses and velocities
@@ -248,7 +250,7 @@ def load_of_joint(grip: Grip, z: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def excess(grip: Grip, z: np.ndarray, case: Case) -> float:
-    """Return the excess of a sticking friction force over its static limit, N; for impulses, N s.
+    """Return the amount by which a sticking friction force exceeds its static limit, N; for impulses, N s.
 
     `grip` is the friction element, z are the forces (r,) along all rows, and `case` are the contact modes.
     """

@@ -110,7 +110,7 @@ def groups_of(ways: np.ndarray, every: np.ndarray, grips: Sequence[Grip]) -> lis
 
 
 def dependent(part: np.ndarray, every: Sequence[int], together: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return groups of rows among which load can be redistributed.
+    """Return the groups of rows among which load can be redistributed, as lists of indices.
 
     Parameters
     ----------

@@ -116,7 +116,10 @@ class _Solutions:
         return [grip for grip in grips if grip.contact is None or grip.contact in loaded]
 
     def _limit(self, held: list[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return 1 + G (h, h) and z0 (h,), the equations for the loads of the h constrained rows `held`."""
+        """Return the matrix 1 + G (h, h) and the right-hand side z0 (h,) of the equations for the loads.
+
+        The loads are those of the h constrained rows `held`; see the module docstring.
+        """
         soft = np.sqrt(self.compliance[held])
         S = self.W[np.ix_(held, held)] / soft[:, None] / soft
         sizes, vectors = np.linalg.eigh(S)

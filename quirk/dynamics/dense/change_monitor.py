@@ -1,6 +1,6 @@
-"""Detection of discontinuities of user functions and of switching laws within accepted steps, for runs in Python.
+"""Detection of jumps of user functions and switching laws within accepted steps, for runs with the dense solver.
 
-The functions are sampled between the stages of each accepted step. The counterpart for compiled runs is
+The functions are evaluated between the stages of each accepted step. The counterpart for compiled runs is
 `quirk.dynamics.sparse.stepping.probed_functions`. A break is a time at which a step must end.
 """
 

@@ -54,8 +54,9 @@ def derivatives(
 ) -> Derivatives:
     """Return the accelerations at a state that satisfies the constraints, and their time derivatives.
 
-    `metric` is the mass metric. `order` is K: the results are the accelerations and their first K - 1 time derivatives.
-    `independent` (m,) marks the independent rows of the m rows, by default all; see `constrained_motion`.
+    `metric` is the mass metric, and t the time, s. `order` is K: the results are the accelerations and their first K -
+    1 time derivatives. `independent` (m,) is a mask of the independent rows, by default all m rows; see
+    `constrained_motion`.
     """
     n, kin = len(model.mass), Kinematics.of(state)
     motion, R = PoseDerivatives.of(kin, order + 1), kin.rotation[:-1]
@@ -120,12 +121,14 @@ class DenseSharing:
         self.y: list[np.ndarray] = []
 
     def shared(self, multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the multipliers (m,) of minimum norm; the k-th call returns their time derivative of order k (from 0).
+        """Return the multipliers (m,) of minimum norm, or a time derivative of them.
+
+        Call number k, counted from 0, returns the derivative of order k.
 
         Parameters
         ----------
         multipliers : (m,) any multipliers that satisfy the equations of order k
-        rows : (m, n, k + 1, 6) the m constraint rows over n bodies with k time derivatives, at call number k from 0
+        rows : (m, n, k + 1, 6) the m constraint rows over n bodies with k time derivatives
         """
         k, D = rows.shape[2] - 1, self.scale
         scaled = rows.reshape(len(D), -1, k + 1, 6) / D[:, None, None, None]

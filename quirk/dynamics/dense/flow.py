@@ -1,4 +1,4 @@
-"""Right-hand side f of y' = f(t, y) for a whole system, and projection of y onto the constraints, dense.
+"""Right-hand side f of y' = f(t, y), and projection of y onto the constraints, by the dense reference solver.
 
 A flat state y (13 n + k,) consists of 13 components for each of n bodies and of k auxiliary states. There are m
 constraint rows. The pivot of a row is its squared distance from the span of the rows before it, in the order of
@@ -94,16 +94,16 @@ class Flow:
         self.refer(t, *np.zeros((2, len(model.joints.ends), 3)))
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
-        """Set the reference for counting full turns.
+        """Set the reference from which the number of full turns of joint angles is determined.
 
         The reference consists of the angles (K, 3), rad, of K joints and their rates (K, 3), rad/s, at time t (s).
         """
         self._reference = t, angles, rates
 
     def angles(self, t: float) -> dict[str, np.ndarray]:
-        """Return joint angles (3,), rad, at time t (s) by name of the joint.
+        """Return estimates of the joint angles (3,), rad, at time t (s), by name of the joint.
 
-        They are extrapolated linearly from the reference of `refer`.
+        They are extrapolated linearly from the reference set by `refer`.
         """
         since, angles, rates = self._reference
         return angles_by_name(self.model.joints, angles + (t - since) * rates)
@@ -228,7 +228,7 @@ class Flow:
 
     @property
     def _least_pivot(self) -> float:
-        """Return the approximate smallest pivot at the last projection, relative to the squared norm of its row."""
+        """Return the smallest ratio of the pivot of a row to its squared norm, approximately, at the last projection."""
         s = np.ones(1) if self._projected is None else self._projected.pseudo_inverse.s
         return float(s[-1] / s[0]) ** 2 if s.size else 1.0
 

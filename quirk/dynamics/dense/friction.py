@@ -1,4 +1,4 @@
-"""Friction proportional to constraint loads, dense.
+"""Friction proportional to constraint loads, in the dense reference solver.
 
 The magnitude of a friction force is f = mu N, and the normal load N depends on the magnitudes of all friction forces.
 This module is the reference for `quirk.dynamics.sparse.kernels.friction`.
@@ -111,7 +111,10 @@ def _load(
 
 
 def share_of(friction: Friction, model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows (k,) whose multipliers determine the normal load of a contact, and their weights (k,)."""
+    """Return the rows (k,) whose multipliers determine the normal load of a friction element, and their weights (k,).
+
+    The element is the friction of a contact; its normal load is the weighted sum of these multipliers.
+    """
     known = model.joint_rows
     shares = [(known[name].start + row, weight) for name, row, weight in friction.shares if name in known]
     rows, weights = np.array(shares, dtype=float).reshape(-1, 2).T

@@ -1,4 +1,4 @@
-"""Joint loads from multipliers, dense."""
+"""Loads of constraints from the multipliers, in the dense reference solver."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .rows import row_derivatives
 def joint_loads(
     model: Model, kin: Kinematics, t: float, multipliers: np.ndarray
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the load of each enabled joint by name: force and torque (3,) of body i on body j, in the inertial frame.
+    """Return the load of each enabled constraint by name: force and torque (3,) of body i on body j, inertial frame.
 
-    `multipliers` (m,) are those of all m rows. The torque is about the origin of frame j.
+    `multipliers` (m,) are those of all m rows at time t (s). The torque is about the origin of frame j.
     """
     force, torque = load_derivatives(model, PoseDerivatives.of(kin, 0), t, multipliers[None])
     return {name: (force[0, c], torque[0, c]) for c, name in enumerate(model.joint_rows)}
@@ -27,11 +27,11 @@ def joint_loads(
 def load_derivatives(
     model: Model, motion: PoseDerivatives, t: float, multipliers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return joint loads with time derivatives along a motion.
+    """Return the loads of all enabled constraints, with time derivatives along a motion.
 
-    `multipliers` (K, m) are the multipliers of m rows and their first K - 1 time derivatives. Row k with multiplier
-    lambda_k exerts lambda_k times its force and moment on body j; the moment is shifted from the center of mass to the
-    joint point.
+    `multipliers` (K, m) are the multipliers of m rows and their first K - 1 time derivatives; t is the time, s. Row k
+    with multiplier lambda_k exerts lambda_k times its force and moment on body j; the moment is shifted from the center
+    of mass to the joint point.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""Directional derivatives of constraint rows and constraint loads, dense.
+"""Directional derivatives of constraint rows and constraint loads, in the dense reference solver.
 
 Relations (constraint functions) are evaluated on dual numbers, which are numbers with derivatives. There are n bodies,
-m rows and D directions.
+m rows and D directions. Phi denotes the residuals of the rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .rows import relation_inputs
 def row_changes(
     model: Model, state: State, t: float, directions: Directions, multipliers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivatives of the rows in D directions at a state without accelerations.
+    """Return the derivatives of the rows in D directions at a state, for bodies with zero accelerations.
 
     Returns
     -------

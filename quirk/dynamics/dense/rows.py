@@ -1,4 +1,4 @@
-"""Constraint rows A, right-hand sides b, residuals Phi and their rates Phi_dot of a model, dense.
+"""Constraint rows A, right-hand sides b, residuals Phi and their rates Phi_dot, in the dense reference solver.
 
 There are n bodies and m rows; K is the number of time derivatives. The last body, with index n, is the ground. A
 relation is a constraint given by a function.
@@ -127,7 +127,7 @@ def relation_inputs(placed: PlacedRelation, layout: RelationLayout, motion: Pose
 
 
 def spatial_rows(model: Model, kin: Kinematics, t: float, stored: Known | None = None) -> np.ndarray:
-    """Return the rows (m, n + 1, 6) over velocities and angular velocities in the inertial frame.
+    """Return the constraint rows (m, n + 1, 6) over velocities and angular velocities in the inertial frame.
 
     For a unit multiplier of a row, the first three components are the force on a body, and the last three the moment
     about its center of mass. `stored` are previously computed values of relations (constraint functions).
@@ -161,12 +161,18 @@ def row_derivatives(
 
 
 def tangent_rows(model: Model, kin: Kinematics, t: float) -> np.ndarray:
-    """Return the rows (m, 6 n) over (v_0, omega_0, v_1, ...), with v in the inertial frame and omega in body axes."""
+    """Return the constraint rows (m, 6 n) over velocities (inertial frame) and angular velocities (body axes).
+
+    The order of columns is (v_0, omega_0, v_1, ...).
+    """
     return in_body_axes(model, kin, spatial_rows(model, kin, t))
 
 
 def in_body_axes(model: Model, kin: Kinematics, spatial: np.ndarray) -> np.ndarray:
-    """Convert rows (m, n + 1, 6) as returned by `spatial_rows` to rows (m, 6 n) as returned by `tangent_rows`."""
+    """Convert rows (m, n + 1, 6), as returned by `spatial_rows`, to rows (m, 6 n) with angular velocities in body axes.
+
+    The result is ordered like that of `tangent_rows`.
+    """
     A = spatial[:, :-1]
     turned = np.einsum("nkl,mnk->mnl", kin.rotation[:-1], A[..., 3:])
     return np.concatenate([A[..., :3], turned], axis=2).reshape(model.rows, 6 * len(model.mass))

@@ -1,7 +1,8 @@
-"""The Udwadia-Kalaba equation in (r, q), dense: the reference for the compiled solver.
+"""The Udwadia-Kalaba equation over positions r and quaternions q, solved with dense matrices.
 
-Sources: Udwadia and Kalaba, Proc. R. Soc. A 439 (1992), eq. 2.7 (the constrained acceleration); Udwadia and Schutte, J.
-Appl. Mech. 77 (2010) (quaternions with a mass matrix made positive definite along q).
+This is the reference for the compiled solver. Sources: Udwadia and Kalaba, Proc. R. Soc. A 439 (1992), eq. 2.7 (the
+constrained acceleration); Udwadia and Schutte, J. Appl. Mech. 77 (2010) (quaternions with a mass matrix made positive
+definite along q).
 
 A is the matrix of constraint rows, the mass matrix is (W W^T)^-1, and Phi denotes the residuals of the constraint rows.
 """
@@ -193,9 +194,10 @@ def warn_of_round_off(
 
 
 def sizes(W: Metrics, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the magnitudes (n,) of the linear and the quaternion accelerations W u of n bodies.
+    """Return the magnitudes (n,) of the linear accelerations, and (n,) of the quaternion accelerations, of n bodies.
 
-    For unit quaternions, quaternion accelerations are half as large as angular accelerations.
+    The accelerations are W u. For unit quaternions, quaternion accelerations are half as large as angular
+    accelerations.
     """
     linear, quaternion = accelerations(W, u)
     return np.linalg.norm(linear, axis=1), 2 * np.linalg.norm(quaternion, axis=1)

@@ -78,7 +78,10 @@ class WorkingLoads:
 
 
 class WorkError:
-    """Ratio of error to tolerance of the work in each step of a run; see `quirk.dynamics.model.work_tolerance`."""
+    """Ratio of error to tolerance of the work in each step of a run.
+
+    The tolerance is described in `quirk.dynamics.model.work_tolerance`.
+    """
 
     def __init__(self, model: Model, rtol: float, atol: float, y: np.ndarray) -> None:
         self._model, self._rtol, self._atol = model, rtol, atol

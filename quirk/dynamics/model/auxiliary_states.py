@@ -89,7 +89,10 @@ class Carried:
         return np.concatenate([state.pack(), numbers])
 
     def state(self, y: np.ndarray) -> State:
-        """Return flat states y (..., 13 n + k) as a State, with internal variables; it shares their memory."""
+        """Return flat states y (..., 13 n + k) as a State, with internal variables.
+
+        The arrays of the result are views of y.
+        """
         state = State.unpack(y[..., : STATE_SIZE * self.bodies])
         state.internal, state.bodies = self.internal_by_name(y), self.names
         return state

@@ -42,7 +42,7 @@ class Metric:
         return cls(np.ones(len(model.mass)), np.eye(3) / body_lengths(model)[:, None, None])
 
     def rows(self, A: np.ndarray) -> np.ndarray:
-        """Return the product A W (m, 6 n) for m rows A (m, 6 n)."""
+        """Return the product A W (m, 6 n) for m constraint rows A (m, 6 n)."""
         n = len(self.translation)
         A = A.reshape(-1, n, 6)
         translation = A[..., :3] * self.translation[:, None]

@@ -15,7 +15,7 @@ class Rows(NamedTuple):
     ----------
     time : (nt,) s
     flat : (nt, 13 n + k) states of n bodies and k auxiliary states
-    quadrants : (nt, 2 K) counted quadrants of the angles of K joints
+    quadrants : (nt, 2 K) quadrants of the angles of K joints, counted over full turns
     """
 
     time: np.ndarray
@@ -56,6 +56,6 @@ class OutputBuffer:
         return sum(int((part.time == t).sum()) for part in later)
 
     def take(self) -> Rows:
-        """Return all states in the buffer, at least one, and empty it."""
+        """Return all states in the buffer, and empty it; there must be at least one state."""
         parts, self._parts, self.numbers = self._parts, [], 0
         return parts[0] if len(parts) == 1 else Rows(*map(np.concatenate, zip(*parts, strict=True)))

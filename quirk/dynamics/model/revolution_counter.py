@@ -320,10 +320,11 @@ def on_one_side(
 
 @shared
 def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> float:
-    """Return the polar angle (rad) of a plane vector after a time h, extrapolated with the mean of two rates.
+    """Return the polar angle (rad) of a plane vector after a time h, extrapolated from its rates.
 
-    The vector has the components a and a + 1 of u and, after the time h, of u_new; v and v_new are their rates at both
-    times. q is the quadrant of u. The rate of a vector of zero length counts as zero.
+    The vector has the components a and a + 1 of u at the start and of u_new after the time h; v and v_new are their
+    rates at both times, whose mean is used. q is the quadrant of the vector at the start. The rate of a vector of zero
+    length counts as zero.
     """
     b = a + 1
     size, size_new = u[a] * u[a] + u[b] * u[b], u_new[a] * u_new[a] + u_new[b] * u_new[b]

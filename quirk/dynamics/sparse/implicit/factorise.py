@@ -109,7 +109,7 @@ def swap_rows(parts: Any, first: int, second: int) -> None:
 
 @kernel
 def solve_blocks(coupling: BodyCoupling, parts: Any, vector: int) -> None:
-    """Replace a right-hand side by the solution of the factorized system.
+    """Replace a right-hand side by the solution of the factorized system, in place.
 
     The right-hand side begins at element `vector` of the arrays `parts`, and has NODE elements for each node.
     """

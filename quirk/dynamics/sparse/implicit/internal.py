@@ -120,7 +120,7 @@ def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: 
 
 @kernel
 def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) -> None:
-    """Add the derivatives of loads through internal variables to the block that couples a pair of bodies.
+    """Add the derivatives of loads that are due to changes of internal variables to the block of a pair of bodies.
 
     `pair` is the index of the pair, and `parts` are the arrays of the system's matrix. The loads act on the body of
     frame f of a force element with `count` internal variables. The derivatives of these variables must have been

@@ -370,7 +370,7 @@ def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin:
 
 @traced
 def scaled_force(constants: Any, c: Any, force: Any) -> Any:
-    """Return a force in the inertial frame, divided by the square root of the body's mass.
+    """Return a force in the inertial frame, divided by the square root of the mass of the body on which it acts.
 
     The constants of the body begin at element c of `constants`.
     """

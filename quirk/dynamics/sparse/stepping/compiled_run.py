@@ -193,7 +193,7 @@ class CompiledRun:
 
     @property
     def _step_loop(self) -> Any:
-        """The compiled step loop of the current method."""
+        """The compiled step loop of the current method, with or without a search for events."""
         stepper = self.method.stepper
         return present(stepper.watched_loop if self.watch.guards else stepper.loop)
 
@@ -325,7 +325,7 @@ class CompiledRun:
 
     @property
     def reached(self) -> float:
-        """End of the last completed step, s."""
+        """Time at the end of the last completed step, s."""
         return float(self.run.clock.t)
 
     @property

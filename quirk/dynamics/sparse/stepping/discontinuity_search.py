@@ -1,4 +1,7 @@
-"""Search for jumps of user functions in suspicious steps, which adds breaks: times at which steps must end."""
+"""Search for jumps of user functions in suspicious steps.
+
+A break, a time at which a step must end, is added at each jump that is found.
+"""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunStat
 
 @kernel
 def nonzero_value(side: float, ga: float, gb: float) -> float:
-    """Return the value of a function at the start of an interval, as used in a root search.
+    """Return the value of an event function at the start of an interval, modified for a root search if it is zero.
 
     The result is `ga`, the value at the start, unless it counts as zero. Then it is the magnitude of `gb`, the value at
     the end, with the sign `side`, because a search that began with zero would find the start of the interval again.

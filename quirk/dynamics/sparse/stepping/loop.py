@@ -109,7 +109,10 @@ def try_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
 
 @kernel
 def complete(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> bool:
-    """Record the last computed step and advance the run to its end; return False if a state within is not finite."""
+    """Record the last computed step, and make its end the current state of the run.
+
+    Returns False if a state within the recorded step is not finite.
+    """
     clock = run.clock
     end_step(run.counter, run.y, run.y_new, clock.t_new - clock.t)
     if not record_step(mechanism, stepper, settings, run):

@@ -120,7 +120,10 @@ class PausingRun(CompiledRun):
         super()._note_outcome(outcome)
 
     def resume(self) -> bool:
-        """Continue to the requested time if it lies within the last step, and return True; otherwise return False."""
+        """Continue to the requested time if it lies within the last computed step, without a new step.
+
+        Returns True in this case, and otherwise False.
+        """
         run, counts, stop = self.run, self.run.counts, self.solver.applied.stop
         if counts.position == StepPosition.BETWEEN or counts.restarts or not run.requested_times[0] < run.clock.t_new:
             return False

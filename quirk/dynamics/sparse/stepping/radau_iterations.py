@@ -229,7 +229,10 @@ def ratio(
 
 @kernel
 def holds_singular(stepper: Radau, settings: Settings, run: RunState) -> bool:
-    """Return whether the step contains a singular configuration; such a step is taken by a Runge-Kutta method."""
+    """Return whether the step seems to contain a singular configuration.
+
+    Such a step is taken by a Runge-Kutta method.
+    """
     least, greatest = stepper.step_data.least, stepper.step_data.greatest
     if settings.fixed > 0 or not (least < NEAR and least < SHRUNK * greatest):
         return False

@@ -137,7 +137,7 @@ def add_weighted_sum(
 
 @kernel
 def evaluate_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
-    """Compute the state at time t (s) from the polynomial of the last step, in `state`."""
+    """Evaluate the collocation polynomial of the last completed step at time t (s), and write the state to `state`."""
     s, blocks = stepper.points, stepper.past_axes.shape[0] // AXES
     weigh_points(stepper, (t - stepper.step_data.past) / stepper.step_data.past_step)
     copy(stepper.past_base, stepper.rotating_state)

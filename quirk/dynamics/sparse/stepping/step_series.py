@@ -205,9 +205,10 @@ def ratio(mechanism: Mechanism, y: np.ndarray, level: int, ill_conditioned: bool
 
 @kernel
 def slope_difference(stepper: StepSeries, h: float, weight: float) -> None:
-    """Compute `weight` times the difference between y' and the derivative of the series at time h (s), in `change`.
+    """Compute `weight` times the difference of y' from the derivative of the Taylor series at time h (s).
 
-    `stepper.end_slope` contains y'.
+    The time is measured from the start of the step. `stepper.end_slope` contains y', and the result is written to
+    `stepper.change`.
     """
     ahead, change, last = stepper.end_slope, stepper.change, int(stepper.step_data.last)
     bodies, carried = coefficients(stepper, stepper.step_data.half)

@@ -61,7 +61,10 @@ class EventFunction:
 
 
 def varies_fast(quantity: ForceElement | Reading) -> bool:
-    """Return whether an event function may vary faster than the motion of bodies: a load, or a user function."""
+    """Return whether an event function may vary faster than the motion of bodies.
+
+    This may be so for loads and for user functions.
+    """
     return isinstance(quantity, Reading) or not quantity.built_in
 
 

@@ -65,9 +65,10 @@ def _conjugate_times(state: State, quaternions: np.ndarray) -> np.ndarray:
 
 
 def _turning(J: np.ndarray, places: np.ndarray, state: State) -> None:
-    """Set the rows of J for q' = q omega / 2, that is, its derivatives with respect to q and omega.
+    """Set the rows of the Jacobian J for the rates of quaternions, q' = q omega / 2, of n bodies.
 
-    `places` (n, 13) are the indices of the components of each of n bodies.
+    They are the derivatives of q' with respect to q and omega. `places` (n, 13) are the indices of the components of
+    each body in a state.
     """
     quaternions = places[:, ORIENTATION : ORIENTATION + 4]
     for k in range(4):

@@ -168,8 +168,8 @@ class Differential:
     def _least(self, y: np.ndarray, t: float, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the minimum-norm multipliers (m,) of m rows at the last evaluated state, and their derivatives (d, m).
 
-        `changes` (d, m) contains the derivatives of the multipliers of the independent rows in d directions. The state
-        is y, at time t (s).
+        `changes` (d, m) are the derivatives of the multipliers of the independent rows in d directions. The state is y,
+        at time t (s).
         """
         solver = self.solver
         if self._changed is None:

@@ -135,9 +135,10 @@ def vary(
 
 @kernel
 def combine_changes(variation: ExplicitVariation, row: int, h: float, out: np.ndarray) -> None:
-    """Compute the variations of a stage, in `out` (D size,), with row `row` of the Runge-Kutta coefficients a_ij.
+    """Compute the variations at a stage as those at the start plus h times a weighted sum of their rates, in `out`.
 
-    D is the number of variations, `size` the number of elements of a state, and h the step size, s.
+    The weights are row `row` of the Runge-Kutta coefficients a_ij, and h is the step size, s. `out` (D size,) contains
+    D variations of states with `size` elements.
     """
     size, span = variation.stage.shape[0], variation.weights.buffers * variation.stage.shape[0]
     for d in range(variation.directions):

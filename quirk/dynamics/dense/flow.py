@@ -228,7 +228,7 @@ class Flow:
 
     @property
     def _least_pivot(self) -> float:
-        """Return the smallest ratio of the pivot of a row to its squared norm, approximately, at the last projection."""
+        """Smallest ratio of the pivot of a row to its squared norm, approximately, at the last projection."""
         s = np.ones(1) if self._projected is None else self._projected.pseudo_inverse.s
         return float(s[-1] / s[0]) ** 2 if s.size else 1.0
 

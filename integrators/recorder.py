@@ -25,7 +25,7 @@ class Recorder:
 
     @property
     def behind(self) -> int:
-        """Number of output times that have been passed, at which a state has been stored."""
+        """Number of output times that have been passed."""
         return 0 if self.pending is None else self._count - len(self.pending)
 
     def keep(self, t: float, y: np.ndarray) -> None:

@@ -130,7 +130,7 @@ def _units(point: Point, F: Any, rate: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _largest(A: Any, axis: int) -> np.ndarray:
-    """Return the largest magnitude of the entries in each column (axis 0) or row (axis 1) of a sparse matrix A."""
+    """Return the largest entry of each column (axis 0) or row (axis 1) of a sparse matrix A."""
     return np.asarray(A.max(axis=axis).toarray()).ravel() if min(A.shape) else np.zeros(A.shape[1 - axis])
 
 

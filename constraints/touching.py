@@ -157,8 +157,8 @@ def nearest_pair(table: np.ndarray, i: int, j: int, place: Map) -> tuple[int, fl
 def within(table: np.ndarray, curve: int, k: int, u: float) -> tuple[int, float]:
     """Return the piece that contains a point of a curve, and its parameter relative to this piece.
 
-    The parameter `u` is relative to piece k, but may lie outside of this piece. At the ends of an open curve it is
-    limited to the margin.
+    The parameter `u` is relative to piece k, but may lie outside of this piece. At the ends of an open curve the result
+    is limited to a margin beyond the end.
     """
     count, open_ends = int(table[curve]), table[curve + 1] > 0.0
     for _ in range(count):

@@ -218,10 +218,10 @@ def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, null_m
     """Return the number of null motions (f, n, 6) that are blocked by the constraints at second order.
 
     `solver` evaluates the constraints at a state and time t, s. `null_multipliers` (k, m) are multipliers that exert no
-    load. A velocity z extends to a finite motion only if there is an acceleration a with A a = b(z), where A and b are
-    the constraint rows, that is, if lambda . b(z) = 0 for all null multipliers lambda (Connelly and Whiteley, SIAM J.
-    Discrete Math. 9 (1996)). Each condition is a quadratic form in z. If a form has no negative eigenvalue, z must be
-    orthogonal to the eigenvectors with positive eigenvalues.
+    load. A velocity z extends to a finite motion only if the constraint rows A a = b(z) have a solution a, that is, if
+    lambda . b(z) = 0 for all null multipliers lambda (Connelly and Whiteley, SIAM J. Discrete Math. 9 (1996)). Each
+    condition is a quadratic form in z. If a form has no negative eigenvalue, z must be orthogonal to the eigenvectors
+    with positive eigenvalues.
     """
     f, model = len(motions), solver.model
     moving = any(placed.relation.motions or placed.relation.of_velocities for placed in model.relations)

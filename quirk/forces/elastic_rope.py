@@ -38,7 +38,7 @@ EQUAL = 1e-12
 class ElasticRope(ForceElement):
     """The elastic rope of a `Pulley`: tension by strain, and friction at points and drums.
 
-    During runs, events switch the rope between sticking and slipping at each stop, that is, point or drum of its path.
+    During runs, events switch the rope between sticking and slipping at each stop (point or drum of its path).
     Outside of runs the rope sticks.
 
     Parameters

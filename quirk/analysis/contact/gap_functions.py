@@ -177,7 +177,7 @@ class Gaps:
             self.parts[one.name] = part_at(self._system, one, state, before.get(one.name))
 
     def row_of(self, touch: ContactPoint) -> int:
-        """Return the index of the constraint row of a closed gap `touch` among the rows of its constraint."""
+        """Return the index of the constraint row for a closed gap `touch` among the rows of its constraint."""
         return self.parts.get(touch.constraint.name, touch.number)
 
     def at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> Opening:

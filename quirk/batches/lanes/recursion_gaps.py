@@ -1,10 +1,10 @@
 """Relative positions and velocities at the joints of a forest in SIMD lanes: gaps, tilts, and directions of freedoms.
 
-A gap is the translation, a tilt the rotation that a body must be displaced by to satisfy the constraint rows of its
-joint. The formulas are those of runs of a single system (`quirk.dynamics.sparse.kernels.recursion_gaps`). Index
-arguments are offsets into flat arrays at which data begin: n of the link in `numbers` (constants), k of the body and p
-of its parent in `kin` (kinematics), s of the body and q of its parent in the states y. Gaps are in the axes of the
-parent, tilts in body axes.
+A gap is the translation of a body, and a tilt its rotation, with which the constraint rows of its joint are satisfied.
+The formulas are those of runs of a single system (`quirk.dynamics.sparse.kernels.recursion_gaps`). Index arguments are
+offsets into flat arrays at which data begin: n of the link in `numbers` (constants), k of the body and p of its parent
+in `kin` (kinematics), s of the body and q of its parent in the states y. Gaps are in the axes of the parent, tilts in
+body axes.
 """
 
 from __future__ import annotations

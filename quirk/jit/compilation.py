@@ -40,7 +40,7 @@ use_carried()
 
 
 def tested(version: str) -> bool:
-    """Whether the modified compiler passes of `quirk.jit.pipelines` have been tested with this version of numba."""
+    """Return whether the modified passes of `quirk.jit.pipelines` have been tested with this version of numba."""
     numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
     return TESTED[0] <= numbers <= TESTED[1]
 
@@ -54,7 +54,7 @@ if tested(numba.__version__):
 
 
 def plain_python() -> bool:
-    """Whether kernels run as plain Python, because NUMBA_DISABLE_JIT is set."""
+    """Return whether kernels run as plain Python, because NUMBA_DISABLE_JIT is set."""
     return bool(getattr(numba.config, "DISABLE_JIT", False))
 
 

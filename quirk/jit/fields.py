@@ -151,7 +151,7 @@ def _set_number(context: Any, builder: Any, signature: Any, arguments: Any, name
 
 
 def _holds_address() -> bool:
-    """Whether ctypes objects store the address of their data right after the object header, as in CPython."""
+    """Return whether ctypes objects store the address of their data right after the object header, as in CPython."""
     number = ctypes.c_double()
     return ctypes.c_void_p.from_address(id(number) + object.__basicsize__).value == ctypes.addressof(number)
 

@@ -118,7 +118,7 @@ def handle_pending() -> None:
 
 
 def within_a_call() -> bool:
-    """Whether a `DeferredInterrupt` block is active in the current thread, which must be the main thread."""
+    """Return whether a `DeferredInterrupt` block is active in the current thread, which must be the main thread."""
     return bool(_KEYBOARD.blocks) and threading.current_thread() is threading.main_thread()
 
 

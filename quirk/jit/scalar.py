@@ -53,12 +53,12 @@ class Scalar:
 
 
 def is_traced(x: Any) -> bool:
-    """Whether x is a traced value of machine code that is being generated."""
+    """Return whether x is a traced value of machine code that is being generated."""
     return isinstance(x, Scalar) and x.written
 
 
 def is_zero(x: Any) -> bool:
-    """Whether x is the integer 0, which represents a number that is zero for every input."""
+    """Return whether x is the integer 0, which represents a number that is zero for every input."""
     return type(x) is int and x == 0
 
 

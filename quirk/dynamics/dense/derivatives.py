@@ -1,14 +1,15 @@
-"""Higher time derivatives of constrained motion, dense: the reference for the compiled solver.
+"""Higher time derivatives of constrained motion by the dense solver: the reference for the compiled solver.
 
 The k-th derivatives of the accelerations a and of the multipliers lambda solve a linear system with the same matrix as
 a and lambda themselves, the k-th derivative of the equations of motion and of the constraints,
 
     M a^(k) = Q^(k) + sum_{m > 0} C(k, m) (A^(m))^T lambda^(k-m) + A^T lambda^(k),     A a^(k) = b_k.
 
-M is the mass matrix, Q are the applied loads, A the constraint rows, and C(k, m) binomial coefficients. For k = m = 1
-the sum is kappa = (d/dt A^T) lambda. b_k is minus the derivative of Phi of order k + 2 for a^(k) = 0: gamma, eta,
-sigma. One factorization serves all orders. Source: "Two-dimensional constraints", which gives the right-hand sides up
-to sigma, and kappa, for planar joints; here they follow from the time derivatives of any constraint.
+M is the mass matrix, Q are the applied loads, A the constraint rows, Phi their residuals, and C(k, m) binomial
+coefficients. For k = m = 1 the sum is kappa = (d/dt A^T) lambda. b_k is minus the derivative of Phi of order k + 2 for
+a^(k) = 0: gamma, eta, sigma. One factorization serves all orders. Source: "Two-dimensional constraints", which gives
+the right-hand sides up to sigma, and kappa, for planar joints; here they follow from the time derivatives of any
+constraint.
 """
 
 from __future__ import annotations

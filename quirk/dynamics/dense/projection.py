@@ -1,8 +1,8 @@
 """Projection onto the constraints: nearest poses and velocities in the mass metric.
 
 Positions are corrected by Gauss-Newton steps delta = -W (A W)^+ Phi, with the constraint rows A, their residuals Phi,
-and the factor W of the metric, (W W^T)^-1. Velocities are corrected by the same formula with the rate of Phi, which is
-linear in them. After an integration step the residuals are small, so one factorization serves both.
+and the factor W of the inverse mass matrix W W^T. Velocities are corrected by the same formula with the rate of Phi,
+which is linear in them. After an integration step the residuals are small, so one factorization serves both.
 """
 
 from __future__ import annotations

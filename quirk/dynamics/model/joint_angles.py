@@ -2,15 +2,15 @@
 
 Joints with three rotations have 1-2-3 angles, R_ij = R_x(a) R_y(b) R_z(c), where a and c can exceed a turn. Joints with
 a cross (universal joints) have angles about x of frame i and y of frame j, R_ij = R_x(a) R_y(b), and both can exceed a
-turn. Let p = (w, x, y, z) be the quaternion of R_ij, and e(a) = (cos a, sin a). Its components form two vectors in the
-plane, called plane vectors. Half the sum and half the difference of the two angles that can exceed a turn are the polar
-angles of these vectors:
+turn. Let p = (w, x, y, z) be the quaternion of R_ij, and e(a) = (cos a, sin a). The components of p form two vectors in
+the plane, called plane vectors. Half the sum and half the difference of the two angles that can exceed a turn are the
+polar angles of these vectors:
 
     1-2-3    (w + y, x + z) = (cos b/2 + sin b/2) e((a + c)/2),     (w - y, x - z) = (cos b/2 - sin b/2) e((a - c)/2)
     cross    (w - z, x + y) = e((a + b)/2),                         (w + z, x - y) = e((a - b)/2)
 
-A joint angle with full turns follows from the quadrants of both vectors, which are counted along a run: they are not
-limited to 0 to 3.
+Along a run, the quadrants of both vectors are counted on over full turns, and determine the joint angles with full
+turns.
 """
 
 from __future__ import annotations

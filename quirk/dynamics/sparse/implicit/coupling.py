@@ -50,9 +50,9 @@ def couplings(
 def _waits(ends: Sequence[tuple[int, ...]], n: int) -> list[set[int]]:
     """Return, for each node, the nodes that must be eliminated before it: for a relation, its bodies.
 
-    If a relation were eliminated before its bodies, its diagonal block would be zero. An exception are relations on a
-    body with many relations: they need not wait for this body, so that the branches attached to it are eliminated
-    first. `ends` are the bodies of each relation, and n is the number of bodies.
+    If a relation were eliminated before its bodies, its diagonal block would be zero. Relations on a body with many
+    relations need not wait for this body, so that the branches attached to it are eliminated first. `ends` are the
+    bodies of each relation, and n is the number of bodies.
     """
     degree = np.bincount([b for bodies in ends for b in bodies if b < n], minlength=n)
     crowded = set(np.flatnonzero(degree > MOST_JOINTS))

@@ -179,7 +179,7 @@ def energy(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray
 def quantities_at(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, out: np.ndarray) -> bool:
     """Compute the values and rates of all Q event functions at time t (s) and state y, in `out` (2 Q,).
 
-    Returns False if a value is NaN. Unlike `values`, the state may be any state, independent of the step of the run.
+    Returns False if a value is NaN. This function can be called from Python; Baumgarte's feedback is not included.
     """
     return values(mechanism, watched, t, y, 0.0, 0.0, out)
 

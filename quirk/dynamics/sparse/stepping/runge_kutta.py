@@ -200,8 +200,8 @@ def additional_stage_is_close(
 ) -> bool:
     """Return whether an additional stage, used for dense output only, is too close to a singular configuration.
 
-    It is if the round-off of its slope would exceed the tolerance of output states. The error estimate of the step of
-    size h does not contain these stages; their round-off is estimated from the pivots at the start of the step.
+    This is so if the round-off of its slope would exceed the tolerance of output states. The error estimate of the step
+    of size h does not contain these stages; their round-off is estimated from the pivots at the start of the step.
     """
     way, pivot = time_to_singular(mechanism, run, h, True, 0.0), smallest_pivot_at_start(mechanism)
     for stage in range(stepper.weights.stages + 1, stepper.weights.buffers):

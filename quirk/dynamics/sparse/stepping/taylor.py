@@ -1,8 +1,8 @@
 """Steps by Taylor series: one evaluation and factorization per step, with dense output at no additional cost.
 
 The kernels of a method are described in the module `method_kernels`. `stepper` contains the data of the method. A force
-law may have branches, such as the two sides of a stop; a guard is a quantity whose sign changes when it changes its
-branch.
+law may have branches, such as a stop with and without contact; a guard is a quantity whose sign changes when the law
+changes its branch.
 """
 
 from __future__ import annotations
@@ -118,9 +118,9 @@ def agreement_length_once(
     """Return the time (s) after the start of a step of size h (s) up to which y' agrees with its Taylor series.
 
     They are compared at increasing times, with intervals of at most `settings.comparison_interval`. The result is h if
-    they agree at all times, and otherwise the last time at which they agree. If they disagree at the first time
-    already, it is this time, because a step that ends there is tested at its end. If a force law may change its branch,
-    there are more comparisons within the first interval.
+    they agree at all times, and otherwise the last time at which they agree. If they disagree already at the first
+    time, the result is this time, because a step that ends there is tested at its end. If a force law may change its
+    branch, there are more comparisons within the first interval.
     """
     first, unswitched = min(h, settings.comparison_interval), stepper.step_data.unswitched
     if stepper.elements.guards.shape[0] > 0:

@@ -1,6 +1,7 @@
 """Distributions of a load over sticking joints and contacts within the limits of their friction.
 
-The forces along the r rows of m members are `present` + `ways` z, with amounts z (d,) of d redistributions.
+Members are the sticking joints and contacts that share the load. The forces along their r rows are `present` + `ways`
+z, with the amounts z (d,) of d redistributions of the load.
 """
 
 from __future__ import annotations
@@ -19,11 +20,18 @@ from .sticking_members import Limits, StickingMember
 def least_within(
     members: Sequence[StickingMember], present: np.ndarray, ways: np.ndarray, bounds: np.ndarray, soft: np.ndarray
 ) -> tuple[np.ndarray, bool]:
-    """Return the amounts (d,) of redistributions of least weighted sum of squares, and whether they are in the limits.
+    """Return the redistribution with forces of least weighted sum of squares, and whether it is within the limits.
 
-    `present` (r,) are the forces along the r rows of its members without redistribution, and `ways` (r, d) the changes
-    per unit of each. `bounds` are the limits of joints, N, and `soft` the compliances of the rows, by member. The sum
-    `present` + `ways` z is within the limits of friction or, if none is, has least weighted sum without limits.
+    The result is an array (d,) with the amount of each of d redistributions. If no distribution is within the limits of
+    friction, it is the one of least weighted sum without limits.
+
+    Parameters
+    ----------
+    members : sticking joints and contacts that share the load
+    present : (r,) forces along their r rows without redistribution
+    ways : (r, d) changes of these forces per unit of each redistribution
+    bounds : limits of joints, N, by member
+    soft : compliances of the rows, the weights of the squared forces, by member
     """
     scale, row = np.ones(len(present)), 0
     places, limits = list[int](), list[float]()
@@ -47,11 +55,15 @@ def least_within(
 def roomiest(
     members: Sequence[StickingMember], limits: Limits, present: np.ndarray, directions: np.ndarray, ways: np.ndarray
 ) -> np.ndarray:
-    """Return the amounts (d,) of the redistributions with the largest margin to the limits of friction.
+    """Return the redistribution with the largest margin to the limits of friction, as amounts (d,).
 
-    `present` (r,) are the forces along the r rows of the members that share loads, without redistribution. A unit of
-    each of d redistributions changes the redistributed forces z (k,), on which `limits` depend, by the columns of
-    `directions` (k, d), and the forces by those of `ways` (r, d).
+    Parameters
+    ----------
+    members : sticking joints and contacts that share the load
+    limits : their limits, functions of k redistributed forces
+    present : (r,) forces along their r rows without redistribution
+    directions : (k, d) changes of the redistributed forces per unit of each of d redistributions
+    ways : (r, d) changes of the forces along the rows per unit of each redistribution
     """
     spans, row = list[range](), 0
     for member in members:

@@ -1,4 +1,8 @@
-"""Loads that balance forces along rows of sticking joints and contacts for which a model has no row."""
+"""Loads that balance a force along the friction or gap direction of a contact or joint that has no row in the model.
+
+Sticking joints and closed contacts have a row for each slip component and gap; the model has an independent part of
+these rows.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +20,15 @@ from .sticking_members import StickingMember
 
 @dataclass(frozen=True)
 class Answers:
-    """Loads that balance unit forces along the d rows without a row of the model, at one state.
+    """Loads that balance a unit force along each of the d rows that the model lacks, at one state.
 
     Attributes
     ----------
-    rows, numbers : indices of these rows among all r rows, and among all gaps and slip components
-    multipliers : (d, m) multipliers of the model's rows
-    loads : for each of them, force and torque (2, 3) of constraints and friction by name, with the unit force itself
+    rows, numbers : indices of these rows among all r rows of sticking joints and closed contacts, and among all gaps
+        and slip components of the system
+    multipliers : (d, m) multipliers of the model's m rows
+    loads : for each of the d rows, force and torque (2, 3) of constraints and friction by name, including the unit
+        force
     """
 
     rows: list[int]
@@ -34,9 +40,10 @@ class Answers:
 def answers(
     gaps: Gaps, segment: Segment, members: Sequence[StickingMember], solver: Solver, place: Solver, row: int
 ) -> Answers:
-    """Return the loads that answer unit forces along the rows without a row of the model, at an output index.
+    """Return the loads that balance a unit force along each row that the model lacks, at output index `row`.
 
-    `solver` is a solver of the segment, and `place` one of the system, for gaps and slip.
+    `members` are the sticking joints and closed contacts; `solver` is a solver of the segment, and `place` a solver of
+    the system, for gaps and slip.
     """
     t, y = float(segment.instants[row]), segment.flat[row]
     gaps.locate(segment.model.carried.state(y), {})

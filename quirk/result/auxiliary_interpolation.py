@@ -24,11 +24,12 @@ SWEEPS, CONVERGED = 8, 1e-13
 
 
 def with_auxiliary_states(interpolant: Interpolant, points: Abscissa, flat: np.ndarray) -> np.ndarray:
-    """Return flat states (p, 13 n + k) at p points between recorded times, with interpolated auxiliary states.
+    """Return state vectors (p, 13 n + k) at p points between recorded times, with interpolated auxiliary states.
 
-    `interpolant` interpolates the motion, `points` are the p points, and `flat` are the states there without auxiliary
-    states. The rates are integrated along the motion. The difference between the integral over an interval and the
-    recorded change, an interpolation error, is distributed in proportion to time.
+    `interpolant` interpolates the motion of n bodies, `points` are the p points, and `flat` are the state vectors
+    there, whose k auxiliary states are replaced. The rates of auxiliary states are integrated along the motion. The
+    difference between the integral over an interval and the recorded change, an interpolation error, is distributed in
+    proportion to time.
     """
     model = interpolant.segment.model
     carried = model.carried

@@ -82,9 +82,9 @@ def momentum_of(result: Result, bodies: Any, about: Any) -> Momentum:
 
 
 def rows_of(system: System, owner: str, bodies: Any) -> list[int]:
-    """Return the indices of bodies, given by name or object, in the system; all bodies for None.
+    """Return the indices of bodies in the system, for the user's argument `bodies`; all bodies for None.
 
-    `owner` names the caller in errors.
+    `bodies` are names or objects; `owner` is the name of the calling function, for error messages.
     """
     if bodies is None:
         return list(range(len(system.bodies)))

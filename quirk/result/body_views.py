@@ -120,7 +120,7 @@ class BodyView:
         return self._result._acceleration_derivative(3)[1][:, self._row]
 
     def tower(self, order: int) -> PoseDerivatives:
-        """Return the pose of the body at all times with its first `order` time derivatives, at most 4."""
+        """Return the pose of the body at all times, with its time derivatives up to `order`, at most 4."""
         linear, angular = [self.position, self.velocity], [self.angular_velocity]
         if order > 1:
             linear.append(self.acceleration)

@@ -35,10 +35,11 @@ class Health:
     ----------
     time : (nt,) s
     rank : (nt,) number of independent constraint rows
-    smallest_singular_value : (nt,) ratio of the smallest singular value of the generically independent rows to the
-        largest, for equal bodies and rows scaled to unit length; it approaches zero at a singular configuration
-    nearly_dependent : minimum distance from the span of the others, of rows that are nearly dependent at some time, by
-        label
+    smallest_singular_value : (nt,) ratio of the smallest to the largest singular value of the generically independent
+        rows,
+        for equal bodies and rows scaled to unit length; it approaches zero at a singular configuration
+    nearly_dependent : smallest distance, over time, of a row from the span of the other rows, by label of the row; only
+        rows that are nearly dependent at some time
     position, velocity : (nt,) largest residual ``|Phi|`` and largest rate ``|Phi_dot|`` of all rows
     norm : (nt,) largest deviation of a quaternion from unit length
     power : (nt,) total power of all constraint forces, W: the power of the drivers; zero without drivers
@@ -119,9 +120,9 @@ def _along(segment: Segment) -> Health:
 
 
 def check_kept(result: Result, owner: str) -> None:
-    """Raise a SimulationError if redundant constraints contradict each other, so that some are violated.
+    """Raise a SimulationError if redundant constraints contradict each other, so that the run violates some of them.
 
-    A few states along the run are checked. `owner` names the caller in the message.
+    A few states along the run are checked. `owner` is the name of the calling function, for the message.
     """
     rows = np.unique(np.linspace(0, len(result.time) - 1, CHECKED_STATES).astype(int))
     first = 0
@@ -156,8 +157,8 @@ def _violations(segment: Segment, rows: np.ndarray) -> np.ndarray:
 def _contradiction(result: Result, owner: str, segment: Segment, row: int, violated_row: int) -> None:
     """Raise a SimulationError about redundant constraints that contradict each other.
 
-    `owner` names the caller in the message. `violated_row` is the index of the violated constraint row, and `row` the
-    output index of the state in the segment.
+    `owner` is the name of the calling function, for the message. `violated_row` is the index of the violated constraint
+    row, and `row` the output index of the state in the segment.
     """
     state, t = segment.state_at(row), float(segment.time[row])
     system = result.system.as_computed_by(segment.plant)

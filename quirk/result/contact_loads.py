@@ -1,10 +1,10 @@
-"""Loads of contacts and friction along a result, for contacts that share a load.
+"""Loads of contacts and friction along a result, where several contacts share a load.
 
-The motion of rigid bodies determines only the resultant of these contacts. Of all distributions inside the friction
-cones, the one of least norm is reported. Sliding contacts keep the loads with which the run computed their friction, if
-the other loads are then inside their cones; otherwise their normal loads, with proportional friction, are also
-unknowns, for the same resultant. If no loads are inside the cones, the loads of least norm are reported, with a
-warning. Redundant contacts, which had no constraint rows during the run, are included.
+The motion of rigid bodies determines only the resultant of the loads of these contacts. Of all distributions of the
+resultant inside the friction cones, the one of least norm is reported. Sliding contacts keep the loads with which the
+run computed their friction, if the other loads are then inside their cones; otherwise their normal loads, with
+proportional friction, are also unknowns, for the same resultant. If no distribution is inside the cones, the one of
+least norm is reported, with a warning. Redundant contacts, which had no constraint rows during the run, are included.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ MOST_NAMED = 4
 class ContactLoadWarning(UserWarning):
     """Warning that loads of contacts or sticking joints violate the law of friction.
 
-    Reported loads may lie outside the friction cones: contacts that share a load with sliding contacts stick only with
-    loads that change the sliding friction, and with it the acceleration of the slip. In a run, a contact may slip
-    without friction: forces and accelerations let it stick, but the motion does not, and friction stops each slip. The
-    efforts of joints that stick and share a load may be outside the limits of their friction.
+    Reported loads may lie outside the friction cones, where contacts that share a load with sliding contacts would
+    stick only with loads that change the sliding friction, and so the acceleration of the slip. In a run, a contact may
+    slip without friction, where forces and accelerations let it stick but the motion does not, so that friction stops
+    each slip as it begins. The efforts of joints that stick and share a load may be outside the limits of their
+    friction.
     """
 
 
@@ -141,7 +142,7 @@ class ContactLoads:
         return found
 
     def _opens(self, number: int, speed: float, unit: float) -> bool:
-        """Return whether a gap that is closed and at rest at the start of the segment opens there.
+        """Whether a gap that is closed and at rest at the start of the segment opens there.
 
         `number` is the index of the gap and `unit` its characteristic size, m or rad; `speed` is the largest speed of
         the bodies, m/s.
@@ -157,7 +158,7 @@ class ContactLoads:
     def _slips(self, friction: Friction, side: int | None) -> tuple[int, ...]:
         """Return the indices of the slip components of a friction element on one side of the first surface.
 
-        `side` is +1 or -1, or None for the first side that has slip components.
+        `side` is +1 or -1, or None for the first of these sides that has slip components.
         """
         first = len(self._gaps.touches)
         own = [(first + k, one) for k, one in enumerate(self._gaps.slips) if one.component.name == friction.name]
@@ -188,7 +189,7 @@ class ContactLoads:
         return found
 
     def _warn(self, group: Sequence[ClosedContact], times: Sequence[float]) -> None:
-        """Warn that the loads of a group lie outside the friction cones at the output times `times`, s."""
+        """Warn that the loads of a group of contacts lie outside the friction cones at the output times `times`, s."""
         named = ", ".join(f"{self._gaps.touches[contact.number].constraint}" for contact in group[:MOST_NAMED])
         more = f" and {len(group) - MOST_NAMED} more" if len(group) > MOST_NAMED else ""
         warnings.warn(
@@ -222,19 +223,21 @@ class ContactLoads:
         return [[self.closed[k] for k, own in enumerate(together) if own[0] in group] for group in groups]
 
     def _matrix(self, opening: Opening, numbers: Sequence[int]) -> np.ndarray:
-        """Return the loads on n bodies, inertial frame, for unit multipliers of r gaps and slip components, (6 n, r).
+        """Return the loads on n bodies for unit multipliers of r gaps and slip components, (6 n, r), inertial frame.
 
-        Moments are divided by the system's length. `numbers` are the r indices in `opening`.
+        Moments are divided by the characteristic length of the system. `numbers` are the r indices of the gaps and slip
+        components, and `opening` contains their force directions.
         """
         push = opening.push[list(numbers)].copy()
         push[..., 3:] /= self._system.model.length
         return np.asarray(push.reshape(len(numbers), -1).T)
 
     def _shared(self, group: Sequence[ClosedContact], opening: Opening, row: int) -> tuple[np.ndarray, bool]:
-        """Return the multipliers of a group at the output index `row`, and whether they are inside the friction cones.
+        """Return the multipliers of a group of contacts at output index `row`, and whether they are inside the cones.
 
-        The multipliers are those of the gaps and slip components of the group; `opening` contains the force directions
-        there. The last entries are the changes of the sliding friction forces relative to those of the run.
+        The multipliers are those of the gaps and slip components of the group, followed by the changes of the sliding
+        friction forces relative to those of the run. `opening` contains the force directions at this output; the cones
+        are the friction cones.
         """
         numbers = [number for contact in group for number in (contact.number, *contact.slips)]
         sliding = [contact for contact in group if contact.slides is not None]
@@ -275,9 +278,9 @@ class ContactLoads:
         return np.concatenate([found, *forces]), True
 
     def _drag(self, contact: ClosedContact, opening: Opening) -> np.ndarray:
-        """Return the friction force (d,) of a sliding contact along its slip components per unit normal load.
+        """Return the friction force (d,) of a sliding contact along its d slip components, per unit of normal load.
 
-        `opening` contains the slip at the state.
+        `opening` contains the slip.
         """
         sliding, slip = contact.slides, opening.rate[list(contact.rubs)]
         assert sliding is not None
@@ -313,9 +316,9 @@ def _least(A: np.ndarray, goal: np.ndarray) -> np.ndarray:
 def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[ClosedContact]) -> np.ndarray | None:
     """Return the multipliers (r,) of least norm inside the friction cones with a given resultant, or None.
 
-    If the set of distributions inside the cones is very small, as at the limit of sticking, the result is the one with
-    the largest margin, because the one of least norm cannot be computed accurately there. A (6 n, r) maps the
-    multipliers of the contacts in `group` to loads, and `goal` (6 n,) is the resultant.
+    A (6 n, r) maps the multipliers of the contacts in `group` to loads on n bodies, and `goal` (6 n,) is the resultant.
+    If the set of distributions inside the cones is very small, as at the limit of sticking, the one with the largest
+    margin is returned, because the one of least norm cannot be computed accurately there.
     """
     left, sizes, right = np.linalg.svd(A)
     rank = int((sizes > DEPENDENT * sizes[0]).sum())
@@ -342,10 +345,10 @@ def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[ClosedContact]) -> 
 
 
 def _with_most_room(z: np.ndarray, ways: np.ndarray, coefficients: np.ndarray) -> np.ndarray | None:
-    """Return the loads (3 m,) of m contacts with the largest margin to the friction cones; None if they are outside.
+    """Return the loads (3 m,) of m contacts with the largest margin to the friction cones, or None.
 
-    z (3 m,) are loads with the given resultant, `ways` (3 m, d) a basis of all loads without resultant, and
-    `coefficients` (m,) the coefficients of friction.
+    None means that no loads are inside the cones. z (3 m,) are loads with the required resultant, `ways` (3 m, d) a
+    basis of all loads with zero resultant, and `coefficients` (m,) the coefficients of friction.
     """
     acts = (coefficients > 0) & np.isfinite(coefficients)
     inverse = np.where(acts, 1 / np.where(acts, coefficients, 1.0), 0.0)

@@ -1,6 +1,6 @@
 """Sliding friction whose slip is determined by constraints, such as that of a joint moved by a driver.
 
-Friction that slides freely is without slip only at the instant at which its slip begins or turns around. Where
+Where slip is not determined by constraints, it is zero only at the instant at which it begins or reverses. Where
 constraints determine the slip, it may be zero for some time; friction then counts as sticking, although its law acts.
 """
 
@@ -17,7 +17,7 @@ from .segment import Segment
 def slip_is_driven(
     system: System, segment: Segment, friction: Friction | JointFriction, direction: np.ndarray, row: int
 ) -> bool:
-    """Return whether constraints determine the slip of a friction element along a direction.
+    """Whether constraints determine the slip of a friction element along a direction.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def slip_is_driven(
     segment : segment of a result in which the element slides
     friction : the friction element, with the side of the surface on which its slip is smooth
     direction : (d,) unit vector of slip
-    row : output index in the segment at which this is determined
+    row : output index in the segment of the state that is examined
     """
     solver, gaps, y, t = segment.plant.solver(), Gaps(system, [friction]), segment.flat[row], segment.instants[row]
     gaps.locate(segment.model.carried.state(y), {})

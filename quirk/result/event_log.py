@@ -49,7 +49,7 @@ class EventRecord:
 
 @explained
 class EventLog(Sequence[EventRecord]):
-    """Events of a run in chronological order, a sequence of `EventRecord`; the method `of` selects by name."""
+    """Events of a run in chronological order, a sequence of `EventRecord`; the method `of` selects events by name."""
 
     def __init__(self, rows: Sequence[EventRecord] = ()) -> None:
         self._rows = list(rows)

@@ -150,7 +150,7 @@ class ForceView:
         )
 
     def _stored_loads(self) -> np.ndarray:
-        """Return the loads (nt, C), N or N m, along C coordinates due to the energy stored in them."""
+        """Return the loads (nt, C), N or N m, along C coordinates that result from the energy stored in them."""
         if not self.of.has("stored"):
             return np.zeros((len(self._result.time), len(self.of.coordinates)))
         x, found, first = self.exerted.coordinates[:, :, 0], [], 0
@@ -227,10 +227,10 @@ class ForceView:
         return np.concatenate([R for _, R in self._acting(end)])
 
     def _acting(self, end: int) -> Iterator[tuple[ForceElement, np.ndarray]]:
-        """Yield, for each segment, the force element of this name, and the axes (nt, 3, 3) of one of its bodies.
+        """Yield, for each segment, the force element with this name that acts in it, and the axes of one of its bodies.
 
-        `end` is the index of the body. Events may have replaced the element. While the element is disabled, the yielded
-        element has no load, and the axes are arbitrary.
+        Events may have replaced the element. `end` is the index of the body among those of the element; the axes are
+        (nt, 3, 3). While the element is disabled, the yielded element has no load, and the axes are arbitrary.
         """
         for segment in self._result.segments:
             acting = [(element, rows) for element, rows in segment.model.forces if element.name == self.of.name]
@@ -252,7 +252,7 @@ class ForceView:
 class FrictionView(ForceView):
     """Friction force and slip over nt times, during sliding and sticking.
 
-    The load computed by the force law, `exerted`, is zero during sticking. If several contacts share a sticking force,
+    During sticking, the load computed by the force law, `exerted`, is zero. If several contacts share a sticking force,
     one possible distribution is reported; `force` then differs from `exerted` if a sliding contact shares its load with
     sticking contacts. Sticking joints that hold the same degree of freedom share the effort within their limits.
     """
@@ -263,8 +263,8 @@ class FrictionView(ForceView):
     def sticking(self) -> np.ndarray:
         """Mask (nt,), bool, of the times at which nothing slips.
 
-        Slip may be prevented by this friction element or by other constraints. At the instant at which slip begins or
-        turns around, the state is that after the instant; friction that begins to slide does not stick.
+        Slip may be prevented by this friction element or by other constraints. At an instant at which slip begins or
+        reverses, the value is that after the instant, so that friction that begins to slide does not stick.
         """
         pairs = zip(self._result.segments, self._result._contact_loads, strict=True)
         return np.concatenate([self._sticks_in(segment, contacts) for segment, contacts in pairs])
@@ -284,16 +284,16 @@ class FrictionView(ForceView):
         return slow
 
     def _redundant_in(self, segment: Segment) -> bool:
-        """Whether a joint sticks in a segment without a constraint row, because other constraints already hold it.
+        """Whether a joint sticks in a segment without a constraint row, because other rows already prevent its slip.
 
-        The constraints may be rows of other friction elements. The force law is not active in the segment.
+        These rows are those of constraints or of other friction elements. The force law is not active in the segment.
         """
         enabled = segment.switched.get(self.of.name, self._result.system.is_active(self.of.name))
         return enabled and not isinstance(self.of.on, Unilateral) and self.of.acts_beside(segment.active)
 
     @property
     def slip(self) -> np.ndarray:
-        """Components of the slip velocity (nt, d), m/s, or rad/s about an axis of a `JointFriction`; 0 if sticking."""
+        """Slip velocity (nt, d), m/s, or rad/s about an axis for `JointFriction`; zero during sticking."""
         return self._slip_in(self.exerted)
 
     def _slip_in(self, exerted: Exerted) -> np.ndarray:
@@ -356,7 +356,7 @@ class JointFrictionView(FrictionView):
         return (joint.rotation if self.of.rotates else joint.displacement)[:, self.of.axis]
 
     def along(self, name: str | None = None) -> np.ndarray:
-        """Return the friction effort (nt,), N m or N, on body j, during sliding and sticking."""
+        """Return the friction effort (nt,), N m or N, that acts on body j, during sliding and sticking."""
         held = self._result.multipliers.get(self.of.name, np.zeros((len(self._result.time), 1)))
         return super().along(name) + held[:, 0] / self.of.load_per_effort
 
@@ -374,9 +374,9 @@ class BallFrictionView(FrictionView):
         return super()._floor(acting) * self.of.load_per_effort
 
     def along(self, name: str | None = None) -> np.ndarray:
-        """Return the friction torque (nt,), N m, on body j about the axis of frame i of a coordinate such as "rate_x".
+        """Return the friction torque (nt,), N m, on body j about the axis of a coordinate such as "rate_x".
 
-        For "ahead" it is the torque against the slip.
+        The axes are those of frame i. For the coordinate "ahead", it is the torque along the slip, which is negative.
         """
         number = self._number(name)
         torque = self.torque("i", end=1) @ self.of.ends[0][1].matrix
@@ -410,7 +410,7 @@ def unit_of_coordinate(force: ForceElement, coordinate: str) -> str:
 
 
 def unit_of_internal(force: ForceElement, name: str) -> str:
-    """Return the unit of an internal variable of a force element; a placeholder for user-defined elements."""
+    """Return the unit of an internal variable of a force element, or a placeholder for user-defined elements."""
     if isinstance(force, ElasticRope):
         return "m"
     if isinstance(force, Controller) and name == "integral":

@@ -171,9 +171,9 @@ class JointView:
 
     @property
     def unique(self) -> Uniqueness:
-        """Whether `force` and `torque` are uniquely determined by the motion; see `Mobility.loads`.
+        """Whether the motion determines `force` and `torque` uniquely; see `Mobility.loads`.
 
-        Beside friction that sticks, loads may be not unique although those of the constraints alone are.
+        Where friction sticks, these loads may be indeterminate although the constraints alone would determine them.
         """
         from .load_uniqueness import with_friction
 
@@ -246,7 +246,7 @@ class JointView:
         return np.einsum("tji,tj->ti", axes[0], load[:, 1] - np.cross(axes[1], load[:, 0]))
 
     def _axes(self, frame: str) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return axes (nt, 3, 3) and angular velocity (nt, 3), rad/s, of a frame; None for the inertial frame.
+        """Return the axes (nt, 3, 3) and the angular velocity (nt, 3), rad/s, of a frame; None for the inertial frame.
 
         The names of frames are described in `force`.
         """

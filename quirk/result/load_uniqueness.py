@@ -1,4 +1,4 @@
-"""Whether the loads of a joint are determined by the motion, beside friction that sticks."""
+"""Whether the motion determines the loads of a joint, in a system with sticking friction."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ NO_SHARE = 1e-6
 def with_friction(
     found: Uniqueness, system: System, constraint: Constraint, redistributions: Sequence[Mapping[str, np.ndarray]]
 ) -> Uniqueness:
-    """Return whether force and torque of a constraint are unique beside friction that sticks.
+    """Return whether force and torque of a constraint are unique if sticking friction is taken into account.
 
-    A run has no rows for the part of the friction that other rows hold.
+    Sticking friction that other rows make redundant has no rows in a run, but can carry a part of the load.
 
     Parameters
     ----------
-    found : uniqueness by the rows of the run
-    redistributions : changes of force and torque (k, 2, 3) of constraints and friction by name, by k redistributions,
-        for each group that shares a load
+    found : uniqueness according to the rows of the run alone
+    system : System
+    constraint : the constraint
+    redistributions : for each group of constraints and friction elements that share a load, the changes (k, 2, 3) of
+        force and torque of each of them, by name, for k independent redistributions of the load
     """
     verdicts, length, none = [found.force, found.torque], system.model.length, np.zeros((1, 2, 3))
     for changes in redistributions:

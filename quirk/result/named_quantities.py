@@ -60,9 +60,10 @@ RATE_OF = {
 
 
 def curves(owner: str, result: Result, quantity: Any) -> list[Curve]:
-    """Return the quantity with the name `quantity` as a list of one `Curve`, or of three for Euler angles.
+    """Return a named quantity as a list of curves: one, or three for Euler angles.
 
-    A name such as "rod.euler_zxz" selects all three Euler angles. `owner` names the caller in errors.
+    A name such as "rod.euler_zxz" selects all three Euler angles. `quantity` is the name; `owner` is the name of the
+    calling function, for error messages.
     """
     name = quantity.removesuffix(DEGREES) if isinstance(quantity, str) else ""
     body, _, rest = name.rpartition(".")
@@ -164,7 +165,7 @@ def _in_degrees(owner: str, result: Result, quantity: str) -> Curve:
 
 
 def _default_quantity(owner: str, result: Result, name: str) -> Curve:
-    """Return the quantity for the name of a joint alone: its angle or, if it has none, its travel."""
+    """Return the quantity that the name of a joint alone selects: its angle or, if it has none, its travel."""
     view = result[name]
     for kind in FREE if isinstance(view, JointView) else ():
         found = _values_of(result, name, kind)

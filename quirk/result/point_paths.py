@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def local_point(body: Body, point: Any, owner: str, argument: str = "local") -> np.ndarray:
-    """Return a point (3,) in body coordinates, m, from a user's argument.
+    """Return a point in body coordinates (3,), m, from the user's argument `point`.
 
-    `point` is the point itself, or the name of a frame of the body, whose origin is the point.
+    The argument is the point itself, or the name of a frame of the body, whose origin is the point. `owner` and
+    `argument` name the calling function and its argument in error messages.
     """
     if isinstance(point, str):
         return body.frame(point).origin

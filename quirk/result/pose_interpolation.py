@@ -31,7 +31,7 @@ def poses(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def stretches(result: Result, times: np.ndarray) -> np.ndarray:
-    """Return the indices (nt,) of the last output at or before each of `times` (nt,), s.
+    """Return, for each of `times` (nt,), s, the index (nt,) of the last output at or before this time.
 
     Of the two outputs at an event, the later one is used.
     """
@@ -39,18 +39,18 @@ def stretches(result: Result, times: np.ndarray) -> np.ndarray:
 
 
 def linear(result: Result, values: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return values (nt, k) at other `times` (nt,), s, by linear interpolation.
+    """Return quantities (nt, k) at `times` (nt,), s, by linear interpolation of their values at the output times.
 
-    `values` are given at the output times; they may jump between the two outputs at an event.
+    `values` (outputs, k) may jump between the two outputs at an event.
     """
     start, end, s = _neighbors(result, times)
     return values[start] + s[:, None] * (values[end] - values[start])
 
 
 def _interpolated(result: Result, values: np.ndarray, rates: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return values (nt, k) at other `times` (nt,), s, by cubic interpolation.
+    """Return quantities (nt, k) at `times` (nt,), s, by cubic interpolation between output times.
 
-    `values` and `rates` (outputs, k) are the values and their rates at the output times.
+    `values` and `rates` (outputs, k) are the quantities and their rates at the output times.
     """
     start, end, fraction = _neighbors(result, times)
     h, s = (result.time[end] - result.time[start])[:, None], fraction[:, None]

@@ -92,7 +92,10 @@ class Power(Mapping[str, np.ndarray]):
         return -self._released(self._stored)
 
     def _released(self, names: Iterable[str]) -> np.ndarray:
-        """Return the energy (nt,), J, supplied to the motion by some force elements, except energy stored before."""
+        """Return the energy (nt,), J, that force elements have supplied to the motion, without energy stored before.
+
+        `names` are the names of these elements.
+        """
         added = [self._stored[name] - self._stored[name][0] + self.work[name] for name in names]
         return np.sum([np.zeros_like(self._kinetic), *added], axis=0)
 
@@ -160,7 +163,7 @@ def work_of_impacts(result: Result, kinetic: np.ndarray) -> dict[str, np.ndarray
 
 
 def jumps(time: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the cumulative sum (nt,) of the jumps of `values` (nt,) at events.
+    """Return, at each time, the sum (nt,) of all jumps of `values` (nt,) at events up to this time.
 
     At an event two outputs have the same time, and values may jump between them.
     """

@@ -106,7 +106,7 @@ def _rows(output_times: np.ndarray, times: np.ndarray, side: str) -> np.ndarray:
 
 
 def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segment, np.ndarray]:
-    """Return a segment evaluated at nt times, and the estimated interpolation error (nt,), m.
+    """Return the interpolated segment at nt times, and the estimated interpolation errors (nt,), m.
 
     `rows` (nt,) are the indices of the last outputs at or before the times.
     """
@@ -129,11 +129,11 @@ def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segm
 
 
 def _interpolants(segment: Segment, rows: np.ndarray, inner: np.ndarray) -> Iterator[tuple[Interpolant, np.ndarray]]:
-    """Yield interpolants of a segment, each with the indices of the times for which it is used.
+    """Yield interpolants of a segment, each with the indices of the times for which it is to be used.
 
     `rows` (nt,) are the indices of the last outputs at or before nt times, and `inner` the indices of those times that
-    lie between outputs. Where outputs are closely spaced, the interpolants use accelerations only, because jerk and
-    snap are expensive with force elements.
+    lie between outputs. Where outputs are closely spaced, the interpolants use derivatives up to accelerations only,
+    because jerk and snap are expensive with force elements.
     """
     if not len(inner):
         return
@@ -179,7 +179,7 @@ def _integrated_work(segments: Sequence[Segment], name: str) -> np.ndarray:
 def work_between(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str, np.ndarray], float]:
     """Return the work (nt,), J, by name since the first of the selected times of a run, and its estimated error.
 
-    `instants` is the result at the selected times, and `rows` are the indices of the last outputs at or before them.
+    `instants` is the result at the nt selected times, and `rows` are the indices of the last outputs at or before them.
     Jumps of energy between the times are included.
     """
     run, integrated, work = instants.run, instants.work, {}

@@ -160,7 +160,7 @@ class Result(Renamed, ResultOutput):
 
     @property
     def _model(self) -> Model:
-        """Numerical description (arrays) of the system at the end of the run."""
+        """Compiled description of the system, as arrays, at the end of the run."""
         return self.segments[-1].model
 
     @property
@@ -169,7 +169,7 @@ class Result(Renamed, ResultOutput):
         return self.segments[-1].rank
 
     def _segment_at(self, row: int) -> tuple[Segment, int]:
-        """Return the segment that contains the output index `row`, and the index within this segment."""
+        """Return the segment that contains output index `row` of the result, and the index within this segment."""
         row += len(self.time) if row < 0 else 0
         for segment in self.segments:
             if row < len(segment.time):
@@ -178,7 +178,7 @@ class Result(Renamed, ResultOutput):
         raise IndexError("no such time")
 
     def _joined(self, name: str) -> Any:
-        """Return an attribute of all segments, concatenated over time as one array."""
+        """Return the attribute `name` of all segments, concatenated over time as one array."""
         return joined([getattr(segment, name) for segment in self.segments])
 
     def _by_name(self, parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
@@ -341,7 +341,7 @@ class Result(Renamed, ResultOutput):
 
     @property
     def _loaded(self) -> list[Constraint]:
-        """Constraints with rows that were enabled at some time of the run."""
+        """Constraints that had rows and were enabled at some time of the run."""
         loaded = {name for s in self.segments for name, rows in s.model.joint_rows.items() if rows.stop > rows.start}
         return [constraint for constraint in self.system.constraints if constraint.name in loaded]
 
@@ -471,7 +471,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _contact_loads(self) -> list[ContactLoads | None]:
-        """Distribution of contact loads in each segment; None for systems without contacts."""
+        """Loads of contacts that share a load, for each segment; None for systems without contacts."""
         if not any(isinstance(constraint, Unilateral) for constraint in self.system.constraints):
             return [None for _ in self.segments]
         gaps = Gaps(self.system, [force for force in self.system.forces if isinstance(force, Friction)])
@@ -479,7 +479,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _sticking_loads(self) -> list[StickingLoads]:
-        """Loads that sticking joints and contacts share with joints, in each segment."""
+        """Loads that sticking joints share with contacts or other joints, for each segment."""
         # The numbers of contacts and their slip are those of `_contact_loads`.
         contact_frictions = [force for force in self.system.forces if isinstance(force, Friction)]
         gaps = Gaps(self.system, [*contact_frictions, *sticking_joints(self.system.forces)])
@@ -488,11 +488,14 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _shares(self) -> list[SharedLoads]:
-        """Redistributions of the loads of each segment that bring the friction of sticking joints within its limits."""
+        """Redistributions of load, for each segment, that bring the friction of sticking joints within its limits."""
         return [loads.shares for loads in self._sticking_loads]
 
     def _redistributions_at(self, row: int) -> list[dict[str, np.ndarray]]:
-        """Return the changes of loads that friction lets open at output index `row`; see `StickingLoads`."""
+        """Return the changes of loads that sticking friction leaves undetermined at output index `row`.
+
+        See `StickingLoads.redistributions`.
+        """
         segment, own = self._segment_at(row)
         loads = next(loads for one, loads in zip(self.segments, self._sticking_loads, strict=True) if one is segment)
         return loads.redistributions(own)
@@ -513,7 +516,8 @@ class Result(Renamed, ResultOutput):
     def _load_derivatives(self) -> dict[str, np.ndarray]:
         """Force and torque of each constraint by name, with time derivatives: (nt, 2, K, 3), inertial frame.
 
-        The second index selects force or torque, the third the derivative up to the second, and the last the component.
+        The second index selects force or torque, the third the order of the derivative, at most 2, and the last the
+        component.
         """
         return self._by_name([segment.load_derivatives for segment in self.segments])
 
@@ -532,8 +536,8 @@ class Result(Renamed, ResultOutput):
     def _acceleration_derivative(self, order: int) -> tuple[np.ndarray, np.ndarray]:
         """Return linear and angular accelerations of n bodies, or their time derivatives, (nt, n, 3) each.
 
-        `order` is 1 for accelerations, 2 for jerk and 3 for snap. Linear ones are in the inertial frame, angular ones
-        in body axes.
+        `order` is the order of the derivative of the velocity: 1 for acceleration, 2 for jerk and 3 for snap. Linear
+        quantities are in the inertial frame, angular ones in body axes.
         """
         for segment in self.segments:
             require_order(segment.model, order)
@@ -565,9 +569,10 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _verdict(self) -> Verdict:
-        """Independent constraint rows in the middle of the run, and the distance of each row from the others.
+        """Which constraint rows are independent in the middle of the run, and the distance of each row from the others.
 
-        The distance of a row is from the span of the independent rows before it, relative to the length of the row.
+        The distance of a row is that from the span of the independent rows before it, relative to the length of the
+        row.
         """
         row = self._middle
         segment, _ = self._segment_at(row)

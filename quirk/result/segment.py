@@ -29,15 +29,15 @@ BEFORE_ULPS = SIDE_ULPS
 
 
 class Segment:
-    """Times and states of one segment, and quantities computed from them.
+    """Times and states of one segment of a result, and quantities computed from them.
 
-    Shapes: n bodies, k auxiliary states (internal variables and work), nt output times.
+    There are n bodies, k auxiliary states (internal variables and work) and nt output times.
 
     Attributes
     ----------
     plant : compiled model of the segment
-    time : (nt,) s
-    flat : (nt, 13 n + k) flat states with auxiliary states
+    time : (nt,) output times, s
+    flat : (nt, 13 n + k) state vectors, including auxiliary states
     turns : counted turns of the joint angles at the outputs of the segment
     rank : number of independent constraint rows
     active : names of the enabled constraints
@@ -73,9 +73,9 @@ class Segment:
 
     @cached_property
     def instants(self) -> np.ndarray:
-        """Times (nt,), s, at which loads are evaluated: for the state before an event, just before the event.
+        """Times (nt,), s, at which loads are evaluated; for the state before an event, a time just before the event.
 
-        Inputs and functions that jump at the event then have the values with which the state was reached.
+        Inputs and functions that jump at the event then have the values with which the run computed this state.
         """
         if self.before_events is None:
             return self.time
@@ -88,7 +88,7 @@ class Segment:
 
     @property
     def angles_read(self) -> np.ndarray | None:
-        """Joint angles if loads depend on them, otherwise None."""
+        """1-2-3 angles (nt, K, 3) of K joints, rad, if loads depend on them; otherwise None."""
         return self.angles if self.model.reads_angles else None
 
     def state_at(self, row: int) -> State:
@@ -104,7 +104,7 @@ class Segment:
 
     @cached_property
     def kinematics(self) -> list[Kinematics]:
-        """Kinematics of the state at each output time, such as rotation matrices."""
+        """Quantities computed from poses and velocities at each output time, such as rotation matrices."""
         return [Kinematics.of(self.state_at(row)) for row in range(len(self.time))]
 
     def record(self, solver: Solver, changed: tuple[str, ...]) -> None:
@@ -142,7 +142,7 @@ class Segment:
 
     @property
     def _residual_solver(self) -> Solver:
-        """Solver for residuals, which do not depend on earlier evaluations; common to all segments of a model."""
+        """Solver for residuals, shared by all segments of a model; residuals do not depend on earlier evaluations."""
         return self.solver() if self.changed or self._recording is not None else self.plant.for_residuals
 
     @cached_property
@@ -202,7 +202,8 @@ class Segment:
     def load_derivatives(self) -> dict[str, np.ndarray]:
         """Force and torque of each active constraint by name, with time derivatives: (nt, 2, K, 3), inertial frame.
 
-        The second index selects force or torque, the third the derivative up to the second, and the last the component.
+        The second index selects force or torque, the third the order of the derivative, at most 2, and the last the
+        component.
         """
         _, loads = self._differentiator().with_loads(self.instants, self.flat, self.angles_read)
         both = np.stack([loads.force, loads.torque], axis=1)
@@ -213,10 +214,10 @@ class Segment:
 
 
 def mark_events(segments: Sequence[Segment], start: float, *, ended: bool = False) -> None:
-    """Mark the states before events in consecutive segments, unless they are marked already.
+    """Mark the states before events in the masks `before_events` of segments, unless they are marked already.
 
-    At an event the states before and after it have the same time. At the start of a run, `start` (s), there is nothing
-    before an event. `ended` says whether an event has ended the last segment.
+    `segments` are consecutive. At an event the states before and after it have the same time. At the start of a run,
+    `start` (s), no state precedes an event. `ended` states whether an event has ended the last segment.
     """
     ends = [segment.time[0] for segment in segments[1:]]
     for segment, end in zip(segments, [*ends, segments[-1].time[-1] if ended else np.inf], strict=True):

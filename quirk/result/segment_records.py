@@ -1,7 +1,8 @@
-"""Conversion of segments to JSON data, from which they are reconstructed for the same system.
+"""Conversion of segments to JSON data, and their reconstruction from these data for the same system.
 
 The constraints and forces of a segment may differ from those of the system: contacts close, friction slides or sticks,
-joints hold bodies at their current poses, and events replace parts. The data state the origin of each difference.
+joints hold bodies at their current poses, and events replace constraints and forces. The data describe how each of the
+different constraints and forces was made.
 """
 
 from __future__ import annotations
@@ -56,9 +57,9 @@ def described(segment: Segment, system: System, events: Iterable[Event]) -> dict
 def rebuilt(
     description: Mapping[str, Any], system: System, events: Iterable[Event]
 ) -> tuple[Configuration, tuple[dict[str, bool], dict[str, Any]]]:
-    """Return the configuration of a segment, and the changes since the start of the run.
+    """Return the configuration of a segment, and the changes since the start of the run, from JSON data.
 
-    Both are reconstructed from the data `description` of `described`; `events` are all events of the run.
+    `description` are the data returned by `described`; `events` are all events of the run.
 
     Raises
     ------
@@ -74,7 +75,10 @@ def rebuilt(
 
 
 def described_configuration(configuration: Configuration, system: System, events: Iterable[Event]) -> dict[str, Any]:
-    """Return the enabled constraints and forces of a configuration as JSON data; `events` are all events of the run."""
+    """Return the enabled constraints and forces of a configuration as JSON data.
+
+    `events` are all events of the run.
+    """
     actions = dict(replacing_actions(events))
     return {
         "active": sorted(configuration.active),
@@ -84,7 +88,7 @@ def described_configuration(configuration: Configuration, system: System, events
 
 
 def rebuilt_configuration(description: Mapping[str, Any], system: System, events: Iterable[Event]) -> Configuration:
-    """Return the configuration from the data of `described_configuration` or `described`.
+    """Return the configuration described by the JSON data of `described_configuration` or `described`.
 
     `events` are all events of the run.
 
@@ -119,7 +123,7 @@ def used_events(descriptions: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def replacing_actions(events: Iterable[Event]) -> Iterator[tuple[tuple[str, int], Any]]:
-    """Yield the actions that replace a constraint or force.
+    """Yield the actions of events that replace a constraint or force.
 
     Each item is ((name of the event, index of the action in this event), action).
     """
@@ -143,7 +147,7 @@ def described_part(part: Any, system: System) -> dict[str, Any]:
 
 
 def rebuilt_part(description: Mapping[str, Any], system: System) -> Any:
-    """Return the constraint or force from the data of `described_part`."""
+    """Return the constraint or force described by the JSON data of `described_part`."""
     return _reconstructed(description, system, {})
 
 

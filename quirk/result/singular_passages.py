@@ -1,8 +1,9 @@
 """Singular configurations passed by a run, at which constraint rows are dependent and branches of motion meet.
 
-The rows of a model, scaled to unit length in the uniform metric, have singular values and vectors that are continuous
-along a motion. At a singular configuration a singular value passes through zero; since singular values are positive,
-one of its two singular vectors then changes its sign and the other does not.
+The rows of a model, scaled to unit length for bodies of unit mass and inertia, have singular values and vectors that
+are continuous along a motion, up to the sign of the values. At a singular configuration a singular value passes through
+zero; since computed singular values are positive, one of its two singular vectors changes its sign there and the other
+does not.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ class Passage:
 
 @dataclass(frozen=True)
 class _Factors:
-    """Singular values s (r,), relative to the largest, and vectors U (m, r), Vt (r, 6 n) of the m constraint rows.
+    """Singular value decomposition of the m constraint rows of n bodies, at one time, s.
 
-    They belong to the state of n bodies at one time, s.
+    The r singular values s (r,) are relative to the largest; the singular vectors are U (m, r) and Vt (r, 6 n).
     """
 
     time: float
@@ -96,7 +97,10 @@ def _factors(segment: Segment, solver: Solver | None, row: int) -> _Factors:
 
 
 def _crossed(earlier: _Factors, later: _Factors) -> list[tuple[int, int]]:
-    """Return index pairs (earlier, later) of singular values that pass through zero between two output states."""
+    """Return the singular values that pass through zero between two output states, as pairs of indices.
+
+    Each pair has the index of the singular value in `earlier` and in `later`.
+    """
     left, right = earlier.U.T @ later.U, earlier.Vt @ later.Vt.T
     alike = np.minimum(np.abs(left), np.abs(right))
     pairs = []
@@ -115,7 +119,7 @@ def _passage(segment: Segment, earlier: _Factors, later: _Factors, index: int, n
 
 
 def _named(parts: dict[str, float]) -> tuple[str, ...]:
-    """Return the names of the constraints with the largest contributions, in decreasing order.
+    """Return the names of the constraints with the largest contributions to a dependency, in decreasing order.
 
     `parts` are the contributions of all constraints by name.
     """

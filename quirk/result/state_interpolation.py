@@ -1,7 +1,7 @@
 """Interpolation of states between the output times of a segment.
 
-A row is an output of the segment, given by its index; `place` are p points between outputs. In shapes, n is the number
-of bodies and k the number of auxiliary states.
+`place` are p points in time between outputs. A row is the index of an output. In shapes, n is the number of bodies, k
+the number of auxiliary states, and r the number of outputs used.
 """
 
 from __future__ import annotations
@@ -70,21 +70,21 @@ class Interpolant:
     def _solver(segment: Segment) -> Solver:
         """Return a new solver of the segment.
 
-        If the outputs were recorded, user functions are not evaluated, and no warning about changed functions is
-        issued.
+        If the quantities of the segment were recorded during the run, user functions are not evaluated by this solver,
+        so that no warning about changed functions is issued.
         """
         return segment.plant.solver() if segment.recorded else segment.solver()
 
     def time(self, place: Abscissa) -> np.ndarray:
-        """Return the times (p,) of the points `place`, s."""
+        """Return the times (p,) of the p points `place`, s."""
         before, after = self._ends(place, self._time)
         return before + place.x * (after - before)
 
     def uncertainty(self, place: Abscissa) -> np.ndarray:
-        """Return the estimated interpolation error (p,) at the points `place`, m.
+        """Return the estimated interpolation error (p,) at the p points `place`, m.
 
         Errors of rotations are multiplied by the characteristic length. The estimate is the difference from polynomials
-        with one derivative less at both ends.
+        that match one derivative less at both ends of each interval.
         """
         h, terms = self._lengths(place), self._position.shape[1] - 1
         apart = np.zeros(len(h))
@@ -96,7 +96,7 @@ class Interpolant:
         return apart
 
     def states(self, place: Abscissa) -> np.ndarray:
-        """Return flat states (p, 13 n + k) at the points `place`; auxiliary states are those of the previous output."""
+        """Return state vectors (p, 13 n + k) at the points `place`; auxiliary states are those of the previous output."""
         h = self._lengths(place)
         r, v = hermite_interpolants(*self._ends(place, self._position), place.x, h)
         q, q_dot = hermite_interpolants(*self._ends(place, self._quaternion), place.x, h)
@@ -108,10 +108,10 @@ class Interpolant:
         return self._projected(self.time(place), flat)
 
     def quadrants(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
-        """Return the counted quarter turns (p, K, 2) of K joints at the p points `place`.
+        """Return the counted quarter turns (p, K, 2) of the two polar angles of K joints at the p points `place`.
 
-        `flat` (p, 13 n + k) are the flat states at the points. The numbers of turns are nearest to those at the outputs
-        before and after each point.
+        `flat` (p, 13 n + k) are the state vectors at the points. Turns are counted such that the angles are nearest to
+        those interpolated between the outputs before and after each point.
         """
         joints, turns = self.segment.turns.joints, self.segment.turns
         first = np.array([joints.first_quadrants(state.orientation) for state in self._states(flat)])
@@ -124,18 +124,19 @@ class Interpolant:
         return first + 4 * np.round((near / (0.5 * np.pi) - 0.5 - first) / 4).astype(first.dtype)
 
     def angles(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
-        """Return 1-2-3 angles (p, K, 3) of K joints, rad, at the points `place`, with all turns counted.
+        """Return 1-2-3 angles (p, K, 3) of K joints, rad, at the p points `place`, with all turns counted.
 
-        `flat` (p, 13 n + k) are the flat states at the points.
+        `flat` (p, 13 n + k) are the state vectors at the points.
         """
         turns = self.segment.turns
         found = Turns(turns.joints, self.quadrants(place, flat), turns.whole)
         return found.angles(self.segment.model.carried.state(flat).orientation)
 
     def _half_angles(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return polar angles (r, K, 2), rad, of the plane vectors of K joints at r outputs, and their rates, rad/s.
+        """Return the two polar angles of K joints, (r, K, 2), rad, at r outputs, and their rates, rad/s.
 
-        A joint's first and third 1-2-3 angle are sum and difference of its two polar angles. All turns are counted.
+        The first and the third 1-2-3 angle of a joint are the sum and the difference of its two polar angles. All turns
+        are counted.
         """
         joints, quadrants = self.segment.turns.joints, self.segment.turns.quadrants[self._rows]
         vectors = joints.plane_vectors(self.segment.model.carried.state(self._flat).orientation)
@@ -151,14 +152,14 @@ class Interpolant:
         return np.searchsorted(self._rows, place.interval)
 
     def _lengths(self, place: Abscissa) -> np.ndarray:
-        """Return the lengths (p,) of the intervals around the points `place`, s."""
+        """Return the durations (p,), s, of the output intervals that contain the p points `place`."""
         before, after = self._ends(place, self._time)
         return after - before
 
     def _ends(self, place: Abscissa, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the values at both ends of the interval around each point of `place`, (p, ...) each.
+        """Return values at the start and the end of the output interval that contains each of p points, (p, ...).
 
-        `values` are given for each output.
+        `place` are the points, and `values` are given at each output of the interpolant.
         """
         index = self._index(place)
         return values[index], values[index + 1]
@@ -179,9 +180,9 @@ class Interpolant:
         return r, np.stack(q, axis=1)
 
     def _derivatives(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return K time derivatives of the velocities and angular velocities at r outputs, (r, K, n, 3) each.
+        """Return K time derivatives of the velocities and angular velocities of bodies at r outputs, (r, K, n, 3) each.
 
-        K is 1 for accelerations, and 3 if jerk and snap are also available.
+        K is 1 for accelerations, or 3 if jerk and snap are also available.
         """
         model, known = self.segment.model, vars(self.segment).get("derivatives")
         if self.segment.recorded:
@@ -201,9 +202,10 @@ class Interpolant:
         return motion.linear[:, None], motion.angular[:, None]
 
     def _satisfies_constraints(self) -> bool:
-        """Whether interpolated states can be projected: the outputs satisfy the constraints and were not recorded.
+        """Whether interpolated states can be projected onto the constraints.
 
-        Constraints with recorded outputs may have changed since then.
+        The states at outputs must satisfy the constraints, and must not have been recorded during the run, because user
+        functions of the constraints may have changed since.
         """
         if self.segment.recorded:
             return False

@@ -1,14 +1,15 @@
-"""Distribution of loads that sticking joints and contacts share with joints, along one segment of a result.
+"""Distribution of loads that sticking joints share with each other, with contacts or with joints, along one segment.
 
-The r rows are the slip components of sticking joints and the gaps and slip components of closed contacts, with forces f
-(r,) along them. The model of a segment has rows for a largest independent part of them. A force along a row without one
-is balanced by multipliers of the model's rows: a redistribution of load, which does not change the motion. Of all
-distributions within the limits of friction, that of least sum of c_i f_i^2 is reported, with compliances c_i in inverse
-proportion to the limits L_i.
+Members are the sticking joints and the closed contacts. The r rows are the slip components of sticking joints and the
+gaps and slip components of closed contacts, with forces f (r,) along them. The model of a segment has a largest
+independent part of these rows. A force along another row is balanced by multipliers of the model's rows: a
+redistribution of load, which does not change the motion. Of all distributions within the limits of friction, that of
+least sum of c_i f_i^2 is reported, with compliances c_i in inverse proportion to the limits L_i.
 
-Limits of `Friction` depend on the loads of joints, which a redistribution z changes: L = static N(z). The distribution
-is a fixed point, z = argmin sum of c_i(z) f_i(z)^2 within the limits L(z), found by iteration. Where none is within
-them, a warning is issued. Normal loads of sliding friction are kept, as they determine the motion.
+Limits of `Friction` depend on the loads of joints, which the redistributed forces z change: L = static N(z), with the
+coefficient of static friction and the normal load N. The distribution is a fixed point, z = argmin sum of c_i(z)
+f_i(z)^2 within the limits L(z), found by iteration. Where no distribution is within the limits, a warning is issued.
+Normal loads of sliding friction are kept, as they determine the motion.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ AT_LIMIT = 1e-6
 
 @dataclass(frozen=True)
 class SharedLoads:
-    """Changes of loads by redistribution.
+    """Changes of loads by a redistribution, at nt output times.
 
     Attributes
     ----------
@@ -68,7 +69,7 @@ class SharedLoads:
 
 
 def sticking_joints(forces: Iterable[ForceElement]) -> list[JointFriction]:
-    """Return the friction elements of joints that stick and slip by events."""
+    """Return those friction elements of joints that change between sticking and sliding by events."""
     return [force for force in forces if isinstance(force, JointFriction) and force.sticks]
 
 
@@ -92,7 +93,7 @@ class StickingLoads:
 
     @cached_property
     def shares(self) -> SharedLoads:
-        """Changes of the multipliers and loads of the segment."""
+        """Changes of multipliers and loads, along the segment, by the reported redistribution."""
         segment, nt = self._segment, len(self._segment.time)
         found = SharedLoads(np.zeros((nt, segment.model.rows)), {}, {})
         if not self._members:
@@ -123,10 +124,10 @@ class StickingLoads:
         return found
 
     def redistributions(self, row: int) -> list[dict[str, np.ndarray]]:
-        """Return the changes of loads by redistributions that are possible at an output index of the segment.
+        """Return the changes of loads by all redistributions that are possible at output index `row` of the segment.
 
-        Each item is for one group of members: changes of force and torque (k, 2, 3), inertial frame, of constraints and
-        friction by name, by k independent redistributions.
+        Each item is for one group of members that share a load: changes of force and torque (k, 2, 3), inertial frame,
+        of constraints and friction by name, by k independent redistributions.
         """
         if not self._members:
             return []
@@ -144,7 +145,10 @@ class StickingLoads:
         return found
 
     def _warn(self, beyond: dict[int, list[str]]) -> None:
-        """Warn of forces outside the limits of friction; `beyond` are the names of members by output index."""
+        """Warn of forces outside the limits of friction.
+
+        `beyond` are the names of the sticking joints and contacts outside their limits, by output index.
+        """
         names, times = sorted({name for each in beyond.values() for name in each}), self._segment.time[[*beyond]]
         named = ", ".join(str(self._system[name]) for name in names[:MOST_NAMED])
         more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
@@ -156,15 +160,16 @@ class StickingLoads:
         )
 
     def _moved(self, one: int, two: int) -> bool:
-        """Whether the poses at two output indices differ by more than round-off."""
+        """Whether the poses at the output indices `one` and `two` differ by more than round-off."""
         state, length = self._segment.state, self._system.model.length
         turn = np.abs(state.orientation[two] - state.orientation[one]).max()
         return bool(max(turn, np.abs(state.position[two] - state.position[one]).max() / length) > SAME)
 
     def _shared(self, multipliers: np.ndarray, answered: Answers, limits: Limits) -> tuple[np.ndarray, list[str]]:
-        """Return the forces (d,) along the rows without a row of the model, and the names of members beyond a limit.
+        """Return the forces (d,) along the d rows that the model lacks, and the names of members outside their limits.
 
-        `multipliers` (m,) are those of the model without these forces.
+        `multipliers` (m,) are those of the model without these forces, `answered` are the loads that balance unit
+        forces along these rows, and `limits` the limits of friction.
         """
         present, ways = self._forces(multipliers, answered)
         groups, none = self._groups(ways, answered), np.zeros(len(answered.rows))
@@ -182,9 +187,10 @@ class StickingLoads:
         return (z if inside else most), []
 
     def _forces(self, multipliers: np.ndarray, answered: Answers) -> tuple[np.ndarray, np.ndarray]:
-        """Return the forces (r,) along all rows of the members without redistribution, and their changes (r, d).
+        """Return the forces (r,) along all rows without redistribution, and their changes (r, d) by d redistributions.
 
-        `multipliers` (m,) are those of the model.
+        `multipliers` (m,) are those of the model, and `answered` are the loads that balance a unit force along each of
+        the d rows that the model lacks.
         """
         places = [place for member in self._members for place in member.own]
         present, ways = np.zeros(len(places)), np.zeros((len(places), len(answered.rows)))
@@ -202,11 +208,12 @@ class StickingLoads:
         groups: list[tuple[list[int], list[int], np.ndarray]],
         limits: Limits,
     ) -> tuple[np.ndarray, bool]:
-        """Return the distribution (d,) of least weighted sum of squares, and whether it is within the limits.
+        """Return the redistribution (d,) with forces of least weighted squares, and whether it is within the limits.
 
-        It is computed by iteration for the limits at the distribution before, at first z (d,), until these settle or no
-        distribution is within them. `present` (r,) are the forces along all rows for z = 0, and `ways` (r, d) their
-        changes; `groups` are those of `_groups`.
+        The limits depend on the redistribution. They are evaluated at z (d,) first, and then at each new
+        redistribution, until they settle or no distribution is within them. `present` (r,) are the forces along all
+        rows for z = 0, and `ways` (r, d) their changes per unit of each redistribution; `groups` are those of
+        `_groups`.
         """
         bounds = limits(z)
         for _ in range(MOST):
@@ -227,8 +234,9 @@ class StickingLoads:
         """Return groups of members that share a load with each other or with joints.
 
         Each group consists of the indices of its members, those of their rows among all r rows, and a basis (d, k) of
-        the redistributions within it that keep the normal loads of sliding friction. `ways` (r, d) are the forces along
-        all rows per unit along each row without a row of the model.
+        the redistributions within the group that keep the normal loads of sliding friction. `ways` (r, d) are the
+        changes of the forces along all rows per unit force along each row that the model lacks, and `answered` the
+        loads that balance these.
         """
         ends = np.cumsum([0, *(len(member.own) for member in self._members)]).tolist()
         spans = [list(range(*pair)) for pair in pairwise(ends)]
@@ -249,7 +257,7 @@ class StickingLoads:
         return found
 
     def _rubbing_rows(self) -> list[int]:
-        """Return the rows of the model whose multipliers are loads of sliding friction in proportion to them."""
+        """Return the indices of the model's rows whose multipliers are normal loads of sliding friction."""
         model = self._segment.model
         rubbed = {element.on.name for element, _ in model.forces if isinstance(element, Friction)}
         return [row for name in rubbed & {*model.joint_rows} for row in range(model.rows)[model.joint_rows[name]]]

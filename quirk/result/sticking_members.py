@@ -1,7 +1,7 @@
-"""Joints that stick and closed contacts as carriers of a shared load, with the limits of their friction.
+"""Sticking joints and closed contacts that share a load, with the limits of their friction.
 
-Forces are along the slip components, N. The limit of `JointFriction` is constant, that of `Friction` in a joint is
-static N, with the normal load N of the joint.
+Forces are along the slip components, N. The limit of `JointFriction` is constant; that of `Friction` in a joint is the
+coefficient of static friction times the normal load N of the joint.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class StickingMember:
 
     @property
     def divides(self) -> bool:
-        """Whether its load is redistributed: a joint has at most two slip components, the directions of a disk."""
+        """Whether the load can be redistributed: of a contact, or of a joint with at most two slip components."""
         return self.friction is None or len(self.numbers) < LOADS
 
     def lever(self, length: float) -> float:
@@ -85,7 +85,7 @@ def joint_members(system: System, gaps: Gaps, segment: Segment) -> list[Sticking
 
 
 def contact_members(gaps: Gaps, segment: Segment, contacts: ContactLoads | None) -> list[StickingMember]:
-    """Return the closed contacts that do not slide, except those that share a load in `ContactLoads`."""
+    """Return the closed contacts that do not slide, except those whose shared loads `contacts` computes."""
     if contacts is None:
         return []
     found, model = list[StickingMember](), segment.model
@@ -105,7 +105,7 @@ def contact_members(gaps: Gaps, segment: Segment, contacts: ContactLoads | None)
 
 
 class Limits:
-    """Limits of the friction of members, N, as functions of redistributed forces z (d,), at one state.
+    """Limits of the friction of members, N, as functions of the redistributed forces z (d,), at one state.
 
     Parameters
     ----------
@@ -147,9 +147,10 @@ class Limits:
 
 
 def compliances(members: Sequence[StickingMember], limits: np.ndarray, length: float) -> np.ndarray:
-    """Return the compliances (k,) of the rows of k members relative to that of the stiffest joint; 1 for contacts.
+    """Return the compliances (k,) of the rows of k members; 1 for the stiffest joint and for contacts.
 
-    They are in inverse proportion to the limits (k,), N. `length` is the characteristic length of the system, m.
+    They are in inverse proportion to the limits `limits` (k,), N. `length` is the characteristic length of the system,
+    m.
     """
     least = NO_PART * limits.max(initial=0.0)
     joints = [member.friction is not None for member in members]

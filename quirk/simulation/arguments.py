@@ -31,10 +31,10 @@ UNLIMITED = 2**62
 
 
 def checked_method(owner: str, method: Any, step: Any, solver: Any, *, explicit: bool = False) -> str:
-    """Return the name of an integration method.
+    """Return the name of the integration method for the user's argument `method`.
 
-    "auto" is replaced by its explicit method if `explicit` is True, or if no switch to an implicit method is possible
-    because of a fixed `step` or the dense solver. `owner` is the name of the caller in errors.
+    "auto" is replaced by its explicit method if `explicit` is True, or if a fixed `step` or the dense solver rules out
+    switching to an implicit method. `owner` is the name of the calling function, for error messages.
 
     Raises
     ------
@@ -63,10 +63,15 @@ def checked_settings(
     projection_interval: Any,
     every: bool,
 ) -> Settings:
-    """Return the settings of a run with a duration (s), which may be infinite, or raise an InputError.
+    """Return the validated integration settings of a run with a duration (s), which may be infinite.
 
-    The arguments are those of `simulate`, except `max_step`, which the caller sets; if `every`, the states of all steps
-    are stored. `owner` is the caller's name in errors.
+    The arguments are those of `simulate`, except `max_step`, which the caller sets. If `every` is True, the states of
+    all steps are stored. `owner` is the name of the calling function, for error messages.
+
+    Raises
+    ------
+    InputError
+        If an argument is invalid, or arguments contradict each other.
     """
     validate.choice(owner, "stabilization", stabilization, STABILIZATIONS)
     alpha, beta = validate.array(owner, "baumgarte", baumgarte, (2,))
@@ -101,9 +106,9 @@ def checked_settings(
 
 
 def check_located(owner: str, system: System, method: str) -> None:
-    """Raise an InputError if steps are not compiled and a system has events or parts that switch.
+    """Raise an InputError if steps are taken in Python and a system has events, or parts that switch at located times.
 
-    `method` is the integration method, and `owner` the name of the caller in errors.
+    `method` is the integration method, and `owner` the name of the calling function, for the error message.
     """
     if method not in STIFF_METHODS:
         return
@@ -114,9 +119,10 @@ def check_located(owner: str, system: System, method: str) -> None:
 
 
 def refuse_sampled(owner: str, system: System, **arguments: Any) -> None:
-    """Raise an InputError if a system has sampled functions and one of the incompatible `arguments` is not None.
+    """Raise an InputError if a system has sampled functions and an argument incompatible with them is not None.
 
-    `arguments` are values by name of the argument; `owner` is the name of the caller in errors.
+    `arguments` are the values of these arguments by name; `owner` is the name of the calling function, for the error
+    message.
     """
     given = [name for name, value in arguments.items() if value is not None]
     if system.sampled and given:

@@ -23,7 +23,7 @@ SAME_TIME = 1e-6
 
 
 class Environment(gymnasium.Env):
-    """Gymnasium environment of a system, created by `gym_environment`, where the arguments are described.
+    """Gymnasium environment that simulates a system. Create one with `gym_environment`, which describes the arguments.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Environment(gymnasium.Env):
         return Run(self._system, inputs=list(self._shapes), initial_state=state, **self._options)
 
     def _advance(self) -> str:
-        """Advance by one period, including all events in it; return the reason for the last pause of the run."""
+        """Advance the run by one period, past all events in the period; return the reason of its last pause."""
         self._steps += 1
         self._happened: list[Any] = []
         while True:
@@ -130,6 +130,6 @@ class Environment(gymnasium.Env):
                 return reason
 
     def _info(self, reason: str) -> dict[str, Any]:
-        """Return the info of a step: time, s, reason for the last pause of the run, and names of events in the step."""
+        """Return the info dict of a step: time, s, why the run paused last, and the names of the events in the step."""
         happened = [] if reason == "reset" else [one.name for one in self._happened]
         return {"time": self.run.time, "reason": reason, "events": happened}

@@ -1,4 +1,4 @@
-"""Queue of the events of a run that is advanced by a loop, up to the present time."""
+"""Queue of the events that the integration of a run has located beyond the present time of the run."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from .hybrid.hybrid_run import HybridRun
 
 
 class EventQueue:
-    """Queue of the events located by the integration, which may be later than the present time of the run.
+    """Queue of located events of a run, which are released as the present time of the run passes them.
 
-    The last integration step may extend beyond the present time.
+    Events can lie ahead of the present time, because the last integration step may extend beyond it.
 
     Parameters
     ----------
-    run : the integration
+    run : the integration, which locates the events
     names : names of the events that interrupt the run
-    keeps : whether the integration keeps past events; otherwise it discards them after their collection
+    keeps : whether the integration keeps its records of events; if False, they are cleared once they are in this queue
 
     Attributes
     ----------
-    reached : events since the last call of `begin`, up to the present time
+    reached : events that the present time has passed since the last call of `begin`
     """
 
     def __init__(self, run: HybridRun, names: Container[str], keeps: bool) -> None:
@@ -39,7 +39,7 @@ class EventQueue:
 
     @property
     def interrupts(self) -> bool:
-        """Whether an event that interrupts the run has been reached."""
+        """Whether `reached` contains an event that interrupts the run."""
         return bool(self.reached) and any(event.name in self._names for event in self.reached)
 
     def begin(self) -> None:
@@ -58,26 +58,26 @@ class EventQueue:
             self._collected = 0
 
     def reach(self, time: float) -> None:
-        """Move events up to the present time (s) to the list of reached events."""
+        """Move the events up to the present `time` (s) from the queue to `reached`."""
         while self._pending and self._pending[0].time <= time:
             self.reached.append(self._pending.pop(0))
 
     def reach_all(self) -> None:
-        """Move all events to the list of reached events."""
+        """Empty the queue; its events replace those in `reached`."""
         self.reached, self._pending = self._pending, []
 
     def discard_ahead(self, time: float) -> None:
-        """Discard events later than the present time (s)."""
+        """Discard the events after the present `time` (s)."""
         if self._pending:
             self._run.happenings[:] = [event for event in self._run.happenings if event.time <= time]
             self._collected = len(self._run.happenings)
             self._pending.clear()
 
     def snapshot(self) -> tuple[list[EventRecord], list[EventRecord]]:
-        """Return copies of the lists of later events and of reached events."""
+        """Return copies of the two lists of events: those ahead of the present time, and those in `reached`."""
         return list(self._pending), list(self.reached)
 
     def restore(self, saved: tuple[list[EventRecord], list[EventRecord]]) -> None:
-        """Restore a snapshot; the events of the integration must already be restored."""
+        """Restore a snapshot of this queue; the event records of the integration must have been restored before."""
         self._pending, self.reached = (list(events) for events in saved)
         self._collected = len(self._run.happenings)

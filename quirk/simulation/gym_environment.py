@@ -112,7 +112,7 @@ def gym_environment(
 
 
 def checked_bounds(system: System, actions: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return lower and upper bounds of each input by name, from the argument `actions` of `gym_environment`."""
+    """Return the lower and upper bounds of each input, by name, from the argument `actions` of `gym_environment`."""
     if isinstance(actions, str) or not isinstance(actions, Iterable):
         raise InputError(f'{OWNER}: actions must be bounds by name, such as {{"drive": (-10, 10)}}; got {actions!r}')
     given = actions if isinstance(actions, Mapping) else dict.fromkeys(actions)

@@ -1,4 +1,4 @@
-"""Digests by which saved runs and checkpoints are checked against a system."""
+"""Digests of systems, by which a saved run or a checkpoint is recognized as belonging to a system."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..util.digest import digest
 
 
 def part_names(system: System) -> dict[int, str]:
-    """Return the names of the ground and of the parts of a system, as a dict by id of the object."""
+    """Return the names of the ground and of all bodies, constraints and forces of a system, by id of the object."""
     return {id(part): part.name for part in [GROUND, *system]}
 
 
 def part_digests(system: System, events: Iterable[Event]) -> dict[str, str]:
-    """Return a digest of each part of a system, and of each event of a run, by name.
+    """Return a digest of each part (body, constraint, force) of a system and of each event of a run, by name.
 
     Functions are compared by their code and the values contained in them, not by global variables of their modules.
     """

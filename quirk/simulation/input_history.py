@@ -1,4 +1,4 @@
-"""Recorded values of the inputs of a run, used for loads in its result."""
+"""Recorded values of the inputs of a run over time, from which its result computes loads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .run_inputs import Inputs, same_value
 
 
 class InputHistory:
-    """Values of the inputs of a run over time; each value applies until the next one.
+    """Recorded values of the inputs of a run; each value applies until the next one is recorded.
 
     Parameters
     ----------
@@ -33,12 +33,12 @@ class InputHistory:
         }
 
     def record(self, t: float, names: Iterable[str]) -> None:
-        """Record the present values of the inputs `names` at time t (s); they apply until the next recorded value."""
+        """Record the present values of the inputs called `names`, which apply from time t (s) on."""
         for name in names:
             self._add(t, name, self._inputs.current_values[name])
 
     def restore(self, t: float) -> None:
-        """Discard the values recorded at time t (s) and later, and record the inputs in effect at this time."""
+        """Discard the values recorded at or after time t (s), and record the inputs in effect at this time."""
         for name, (times, values) in self._records.items():
             while len(times) > 1 and times[-1] >= t:
                 times.pop()
@@ -54,7 +54,10 @@ class InputHistory:
             values[-1] = value
 
     def driven_elements(self) -> dict[str, ForceElement]:
-        """Return force elements whose inputs follow the recorded values, by name, for all inputs that have changed."""
+        """Return the force elements whose inputs have changed, with their recorded values as functions of time.
+
+        The force elements are given by name.
+        """
         changes: dict[str, dict[str, Any]] = {}
         for name, (times, values) in self._records.items():
             slot = self._inputs.slots[name]
@@ -75,9 +78,9 @@ def as_driven(
     histories: Iterable[InputHistory],
     changed: tuple[str, ...] = (),
 ) -> tuple[System, list[Segment]]:
-    """Return a copy of a system whose inputs follow the recorded values, and the segments of the run for this copy.
+    """Return a system whose inputs follow their recorded values over time, and the segments of the run for this system.
 
-    The returned system has no sampled functions.
+    The returned system is a copy without sampled functions.
 
     Parameters
     ----------
@@ -97,9 +100,10 @@ def as_driven(
 
 
 def _moved(segment: Segment, system: System, configuration: Configuration, changed: tuple[str, ...]) -> Segment:
-    """Return a copy of a segment of a result with the compiled model of `system`, which has other loads.
+    """Return a copy of a segment of a result that belongs to another system, which has other loads.
 
-    `configuration` are the active constraints and forces of the segment, and `changed` is as in `as_driven`.
+    `system` is this other system, `configuration` contains the active constraints and forces of the segment, and
+    `changed` is as in `as_driven`.
     """
     plant, changes = system.plant_for(configuration), (segment.switched, segment.replaced)
     affected = tuple(dict.fromkeys((*segment.changed, *changed)))

@@ -21,7 +21,7 @@ FEWEST_STEPS, MOST_STEPS = 100, 1e10
 
 
 def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
-    """Return the output times (s), or None if all steps are stored.
+    """Return the output times (s), or None if the states of all steps are stored.
 
     `output` is the user's argument: an interval, s, a list of times, or None. The run is from `start` to `end`, s.
     """
@@ -42,10 +42,10 @@ def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
 
 
 def checked_step(owner: str, method: str, step: Any, rtol: Any, atol: Any, duration: float) -> float | None:
-    """Return the fixed step size (s), or None if steps are adaptive.
+    """Return the validated fixed step size (s), or None if steps are adaptive.
 
     `step`, `method`, `rtol` and `atol` are the user's arguments, `duration` (s) is the duration of the run, and `owner`
-    the name of the caller in errors.
+    the name of the calling function, for error messages.
 
     Raises
     ------
@@ -75,10 +75,10 @@ def checked_breaks(
     step: float | None,
     owner: str = "simulate",
 ) -> Breaks:
-    """Return the times at which steps must end, with the largest step size; the duration (s) may be infinite.
+    """Return the times at which steps must end, and the largest step size.
 
-    `breaks` and `max_step` are the user's arguments, `start` is the initial time, s, `step` the fixed step size, s, or
-    None, and `owner` the name of the caller in errors.
+    `breaks` and `max_step` are the user's arguments, `start` is the initial time, s, `duration` (s) may be infinite,
+    `step` is the fixed step size, s, or None, and `owner` the name of the calling function, for error messages.
     """
     longest = np.inf
     if max_step is not None:
@@ -115,7 +115,10 @@ def checked_breaks(
 
 
 def _warn_of_breaks(times: np.ndarray, start: float, duration: float) -> None:
-    """Issue a warning about breaks that lie outside a run by more than round-off; all times are in s."""
+    """Warn about breaks (times at which steps must end) that lie outside of a run by more than round-off.
+
+    All times are in s.
+    """
     end, near = start + duration, SAME_TIME * duration
     idle = times[(times < start - near) | (times > end + near)]
     if idle.size:
@@ -128,7 +131,7 @@ def _warn_of_breaks(times: np.ndarray, start: float, duration: float) -> None:
 
 
 def _check_resolution(breaks: Breaks, duration: float, step: float | None) -> None:
-    """Raise an InputError if steps would be too short for the resolution of floating-point times.
+    """Raise an InputError if steps would be shorter than the resolution of floating-point times.
 
     This occurs if a short run starts at a very late time. `breaks` are the times at which steps must end, `duration`
     (s) is the duration of the run, and `step` the fixed step size (s), or None.

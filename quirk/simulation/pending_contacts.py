@@ -1,4 +1,4 @@
-"""Contacts and friction at the present time of a run whose inputs have changed since its last step."""
+"""Contacts and friction of a run whose inputs have changed since its last step."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .hybrid.run_factory import RunFactory
 
 
 class PendingContacts:
-    """Response of contacts and friction to inputs that the run has not used yet.
+    """Contacts and friction of a run under changed inputs, with which the run has not been advanced yet.
 
-    Where an input changes, resting contacts may open and sticking friction may slip. The run determines this when it
-    advances; loads and accelerations that are read before are evaluated with the same outcome. Solvers and gap
-    functions are separate from those of the run, which is not changed.
+    When an input changes, resting contacts may open and sticking friction may slip. The run determines this only when
+    it is advanced; loads and accelerations that are read before then are evaluated with the contacts and friction
+    computed here. Solvers and gap functions are separate from those of the run, which is not changed.
 
     Parameters
     ----------

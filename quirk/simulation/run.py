@@ -406,7 +406,7 @@ class Run:
     def _advance(self, owner: str, t: float) -> str:
         """Advance to time t (s); return "time", "event" or "stopped", as for `advance`.
 
-        `owner` is the name of the caller in errors.
+        `owner` is the name of the calling function, for error messages.
         """
         if self._run.stopped or not self._time < t <= self._end:
             raise InputError(f"{owner}: {self._refusal(t)}")
@@ -433,7 +433,7 @@ class Run:
         return reason
 
     def _refusal(self, t: float) -> str:
-        """Return the error message for a time t (s) to which the run cannot advance."""
+        """Return the error message that states why the run cannot advance to time t, s."""
         if self._run.stopped:
             return (
                 f"an event has stopped the run at t = {self._time:.9g} s: restore an earlier state or begin another run"
@@ -489,13 +489,13 @@ class Run:
                 return TIME
 
     def _next_kept(self, t: float) -> float:
-        """Return the time (s) of the next state to be stored; t itself if the two differ only by round-off."""
+        """Return the time (s) of the next state to be stored, or t (s) if the two differ only by round-off."""
         assert self._keep is not None
         kept = self._start + (self._kept + 1) * self._keep
         return t if abs(t - kept) < SAME_TIME * self._keep else kept
 
     def _update_time(self) -> None:
-        """Update the present time of the run, and the events up to this time."""
+        """Set the present time of the run, and release the events up to this time."""
         self._time = self._run.current.present_time
         self._queue.reach(self._time)
 
@@ -511,12 +511,12 @@ class Run:
 
     @property
     def _input_version(self) -> tuple[int, int]:
-        """Numbers that change with each change of an input."""
+        """Numbers that change whenever an input changes."""
         return self.inputs.version, self._sampler.inputs.version
 
     @property
     def _present(self) -> Result:
-        """Result at the present time only."""
+        """Result with a single time, the present time of the run."""
         return self._now.result(self._input_version, self._plant_now())
 
     def _plant_now(self) -> CompiledModel:
@@ -528,6 +528,6 @@ class Run:
         return self._pending.plant(self.inputs.version)
 
     def _serve(self, solver: Solver) -> None:
-        """Connect a solver to all inputs of the run, including those set by sampled functions."""
+        """Connect a solver to all inputs of the run, including those that sampled functions set."""
         self.inputs.serve(solver)
         self._sampler.inputs.serve(solver)

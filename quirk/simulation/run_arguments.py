@@ -19,7 +19,7 @@ OWNER = "Run"
 
 
 def compiled_method(method: Any, step: Any) -> str:
-    """Return the name of an integration method, or raise an InputError if its steps are not compiled.
+    """Return the name of the integration method, or raise an InputError if its steps are not compiled.
 
     `method` and `step` are the arguments of `Run`.
     """
@@ -32,7 +32,7 @@ def compiled_method(method: Any, step: Any) -> str:
 
 
 def inputs_of(system: System, names: Iterable[str]) -> Inputs:
-    """Return the inputs called `names`; an InputError is raised for inputs set by a sampled function."""
+    """Return the inputs of a system called `names`; raise an InputError if a sampled function sets one of them."""
     inputs = Inputs(system, names)
     for sampled in system.sampled:
         set_by = {part_of_input(name, system) for name in sampled.inputs}

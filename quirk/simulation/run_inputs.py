@@ -24,13 +24,13 @@ from ..util.suggestion import suggestion
 
 @dataclass(frozen=True)
 class LoopInput:
-    """A parameter of a force element, a number or a vector, that can be set during a run.
+    """Parameter of a force element, a number or a vector, that can be set during a run.
 
     Attributes
     ----------
     name : name of the element, or a name such as "control.rates" for a second parameter
     element : the force element
-    argument : name of the attribute with the parameter
+    argument : name of the element's attribute that is the parameter
     components : names of the components of a vector; empty for a number
     """
 
@@ -56,7 +56,7 @@ class LoopInput:
         return getattr(self.element, "limits", None) if isinstance(self.element, Actuated) else None
 
     def copied_value(self) -> Any:
-        """Return a copy of the attribute with a value that can be set by `set_value`."""
+        """Return a copy of the element's parameter, whose value can be set independently of the original."""
         parameter = getattr(self.element, self.argument)
         if not isinstance(parameter, Value):
             return self.initial_value
@@ -71,7 +71,7 @@ class LoopInput:
         array[...] = value
 
     def places(self, solver: Solver) -> list[np.ndarray]:
-        """Return array views of the elements of a compiled solver that contain the value.
+        """Return views of the array elements in a compiled solver that hold the value of the parameter.
 
         The list is empty if an event has replaced the force element.
         """
@@ -85,7 +85,7 @@ class LoopInput:
         return found
 
     def following(self, times: Sequence[float], values: Sequence[np.ndarray]) -> Any:
-        """Return the constructor argument of the force element for a value that is piecewise constant in time.
+        """Return the constructor argument of the force element that makes the parameter piecewise constant in time.
 
         The value is `values[k]` from `times[k]` (s) to the next time.
         """
@@ -94,7 +94,7 @@ class LoopInput:
 
 
 def place_of(element: ForceElement, argument: str) -> int:
-    """Return the index of an attribute's first component among all parameters of the element's force law."""
+    """Return the index of the first component of an attribute among all parameters of an element's force law."""
     place = 0
     for name in element.parameters:
         if name == argument:
@@ -109,7 +109,7 @@ def place_of(element: ForceElement, argument: str) -> int:
 def checked_inputs(system: System, names: Iterable[Any], owner: str = "Run") -> list[LoopInput]:
     """Return the inputs called `names`; inputs of the same force element refer to the same object.
 
-    `owner` is the name of the caller in errors.
+    `owner` is the name of the calling function, for error messages.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def checked_inputs(system: System, names: Iterable[Any], owner: str = "Run") -> 
 
 
 def _example(part: Any) -> str:
-    """Return an example, for messages, of a constructor argument with which a force element has an input."""
+    """Return, for messages, an example of a constructor argument that gives a force element an input."""
     if isinstance(part, ComputedTorque):
         moving = next(name for name in part.motions if not part.motion(name).constant)
         argument = "rates" if part.own_rates and moving.startswith("speed") else "targets"
@@ -156,7 +156,7 @@ def _example(part: Any) -> str:
 
 
 def checked_input(system: System, name: Any, owner: str = "Run") -> LoopInput:
-    """Return the input called `name`; an InputError that names the caller `owner` is raised if there is none."""
+    """Return the input called `name`; raise an InputError, which names the caller `owner`, if there is none."""
     return checked_inputs(system, [name], owner)[0]
 
 
@@ -181,7 +181,7 @@ def settable_inputs(part: Any) -> dict[str, LoopInput]:
 
 
 def copied(inputs: Sequence[LoopInput]) -> list[LoopInput]:
-    """Return inputs that refer to copies of their force elements, set by `LoopInput.set_value`."""
+    """Return inputs of copies of the force elements, so that `LoopInput.set_value` does not change the originals."""
     values: dict[int, dict[str, Any]] = {}
     for one in inputs:
         values.setdefault(id(one.element), {})[one.argument] = one.copied_value()
@@ -196,7 +196,7 @@ def same_value(value: Any, current: np.ndarray) -> bool:
 
 
 def with_settable(system: System, inputs: Iterable[LoopInput]) -> System:
-    """Return a copy of a system in which the force elements of `inputs` replace the elements with the same names."""
+    """Return a copy of a system in which the force elements of `inputs` replace those with the same names."""
     own = {one.element.name: one.element for one in inputs if one.element is not system[one.element.name]}
     return system._with([own.get(part.name, part) for part in system]) if own else system
 
@@ -242,7 +242,7 @@ class Inputs(MutableMapping[str, Any]):
         self.version = 0
 
     def serve(self, solver: Solver) -> None:
-        """Connect a solver to the inputs, so that later assignments also change the inputs of its force laws."""
+        """Connect a solver to the inputs: later assignments also change the parameters of its force laws."""
         for name, one in self.slots.items():
             found = one.places(solver)
             self._places[name] += found
@@ -309,7 +309,7 @@ class Inputs(MutableMapping[str, Any]):
         ]
 
     def take_effect(self) -> None:
-        """Mark the present values as used by the run from now on."""
+        """Mark the present values as those with which the run continues, so that `changed` is empty."""
         self.in_effect = dict(self.current_values)
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:

@@ -1,4 +1,4 @@
-"""The loop of `simulate`, from the start or a checkpoint to the end of a run, with error messages."""
+"""The loop that advances a run of `simulate`, from its start or a checkpoint to its end, with error messages."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def computed(
 
 
 class _SimulatedRun:
-    """Run of `simulate`, with a partial result at any time."""
+    """Run of `simulate`, which can return a partial result at any time."""
 
     def __init__(
         self, system: System, state: State, factory: RunFactory, sampler: Sampler, checkpoint: Checkpoint | None
@@ -132,7 +132,7 @@ class _SimulatedRun:
         return completed
 
     def result(self, status: str) -> Result:
-        """Return the result so far, with the given status, such as "completed"."""
+        """Return the result so far; `status` is its status, such as "completed"."""
         system, factory, run, statistics = self._system, self._factory, self.run, self._factory.statistics
         statistics.wall_time = self._before + time.perf_counter() - self._started
         if run is None:
@@ -252,8 +252,9 @@ def started_run(
 
 
 def _needed_end(motion: Motion, start: float, end: float, may_end: bool) -> float:
-    """Return the time (s) up to which a motion must be defined at the start of a run from `start` to `end`.
+    """Return the time (s) up to which a prescribed motion must be defined, for a run from `start` to `end`, s.
 
-    If `may_end`, events may stop the run, or disable the part, before the motion ends.
+    If `may_end` is True, events may stop the run, or disable the constraint or force, before the motion ends; the
+    motion need not be defined beyond its own end then.
     """
     return min(end, motion.end) if may_end and motion.end > start else end

@@ -1,4 +1,4 @@
-"""Evaluation of named quantities at the present time of a run, prepared once for repeated use."""
+"""Repeated evaluation of named quantities at the present time of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ QUARTER = 0.5 * np.pi
 class Observation:
     """Function without arguments that returns the present values (k,) of k quantities of a run, in SI units.
 
-    The names are those of watched quantities of events, such as "time", "hinge.angle", "hinge.angle_rate",
+    The names of quantities are the same as for events, such as "time", "hinge.angle", "hinge.angle_rate",
     "rod.position.x", "rod.velocity.z", "rod.angular_velocity.y", "hinge.force.x", "spring.length" and "energy.total".
 
     Attributes
@@ -113,10 +113,11 @@ class Observation:
 
 
 def _turns(quantity: Quantity | Gap, joints: Any) -> tuple[int, int, float, float, float]:
-    """Return the index of a joint, an axis, a sign, a factor and an offset for a quantity with counted turns.
+    """Return how a quantity is computed from the counted turns of a joint: joint, axis, sign, factor and offset.
 
-    The joint angle about the axis is the sum (sign 1) or the difference (sign -1) of the joint's two polar angles; the
-    quantity is the factor times this angle, plus the offset. `joints` are the joints with counted turns.
+    The joint angle about the axis with this index is the sum (sign 1) or the difference (sign -1) of the joint's two
+    polar angles; the quantity is the factor times this angle, plus the offset. `joints` are the joints with counted
+    turns, among which the first result is an index.
     """
     factor, offset = 1.0, 0.0
     if isinstance(quantity, Gap):

@@ -9,7 +9,7 @@ LATEST = 0.1
 
 
 class Pace:
-    """Clock that delays a run so that simulated time does not exceed scaled real time.
+    """Clock that delays a run, so that simulated time does not run ahead of real time times `speed`.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class Pace:
         self._speed, self._t, self._since = speed, t, time.perf_counter()
 
     def set(self, t: float) -> None:
-        """Restart the clock now, at the simulated time t (s)."""
+        """Restart the clock: the present real time corresponds to the simulated time t, s."""
         self._t, self._since = t, time.perf_counter()
 
     def wait(self, t: float) -> None:

@@ -29,13 +29,13 @@ OF_CONSTRAINTS = {"angle": 1, "angle_rate": 1, "travel": 1, "travel_rate": 1, "d
 
 
 class Present:
-    """Present state of a run as a result with a single time.
+    """Present state of a run, accessible as a result with a single time.
 
     Parameters
     ----------
     system : System
     run : the run whose state is read
-    observers : solvers for derived quantities at the present inputs
+    observers : solvers that evaluate derived quantities with the present inputs
     """
 
     def __init__(self, system: System, run: HybridRun, observers: Observers) -> None:
@@ -43,7 +43,7 @@ class Present:
         self._shown: tuple[Any, Result] | None = None
 
     def result(self, version: Any, plant: CompiledModel | None = None) -> Result:
-        """Return the present state as a result.
+        """Return the present state as a result with a single time.
 
         `version` is a number that changes with the inputs, and `plant` the compiled model with which loads are
         evaluated; by default that of the run.
@@ -61,7 +61,7 @@ class Present:
         return self._shown[1]
 
     def forget(self) -> None:
-        """Discard the result, because the time of the run has changed."""
+        """Discard the cached result, because the time of the run has changed."""
         self._shown = None
 
     def view(self, name: Any, version: Any) -> CurrentView:
@@ -70,11 +70,11 @@ class Present:
 
 
 class SampledState:
-    """Present state of a run, the argument of sampled functions.
+    """Present state of a run, passed to sampled functions.
 
     ``state["hinge"]`` and ``state["rod"]`` are views as in a result, without time axis; ``state.position`` and the
     other attributes are those of a `State`. Quantities read repeatedly are evaluated together by compiled code. Loads
-    and accelerations are evaluated with the inputs before the call.
+    and accelerations are evaluated with the inputs in effect before the function is called.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class SampledState:
         self._values: np.ndarray | None = None
 
     def renew(self) -> None:
-        """Discard all values, because the time of the run has changed."""
+        """Discard all cached values, because the time of the run has changed."""
         self._version += 1
         self._values = None
 
@@ -125,9 +125,9 @@ class SampledState:
         return float(values[0]) if len(values) == 1 else values.copy()
 
     def _add(self, name: str, attribute: str, width: int) -> bool:
-        """Add an attribute to the quantities that are evaluated together.
+        """Add an attribute of a body, constraint or force to the quantities that compiled code evaluates together.
 
-        `width` is its number of components. Returns False if the attribute cannot be evaluated by compiled code.
+        `width` is the number of components of the attribute. Returns False if compiled code cannot evaluate it.
         """
         more = [f"{name}.{attribute}" + (f".{axis}" if width > 1 else "") for axis in "xyz"[:width]]
         present, names = self._present, [*self._names, *more]

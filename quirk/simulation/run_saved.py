@@ -47,7 +47,7 @@ class SavedRun:
         return f"<SavedRun: at t = {self.time:.9g} s>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the data for a pickle, with bodies, constraints and forces replaced by their names.
+        """Return the data to be pickled, in which names replace bodies, constraints and forces.
 
         Raises
         ------
@@ -100,7 +100,7 @@ class SavedRun:
 
 
 class RunIdentity:
-    """Digests of the system and of the arguments of a run, which determine whether a snapshot belongs to the run.
+    """Digests of the system and of the arguments of a run, by which a snapshot is recognized as belonging to the run.
 
     Parameters
     ----------
@@ -129,9 +129,9 @@ class RunIdentity:
         return {"_system_and_events": None, "_options": self._options, "_parts": self._parts}
 
     def differences(self, other: RunIdentity, *, same_parts: bool) -> list[str]:
-        """Return the names of the arguments and parts that differ from those of another run.
+        """Return the names of the arguments, bodies, constraints and forces that differ from those of another run.
 
-        If `same_parts`, parts are compared by object identity instead of digests.
+        If `same_parts` is True, bodies, constraints and forces are compared by object identity instead of digests.
         """
         options, own, theirs = other._options, {} if same_parts else self._parts, {} if same_parts else other._parts
         found = [name for name in options if self._options[name] != options[name]]
@@ -141,9 +141,9 @@ class RunIdentity:
 
 
 class PartNames:
-    """Names of all objects referenced by a snapshot: bodies, constraints, forces, events, and objects in actions.
+    """Names of all objects to which a snapshot refers: bodies, constraints, forces, events, and objects in actions.
 
-    Sliding or sticking friction has no name; it is described by the friction element and its state.
+    Sliding or sticking friction has no name; it is identified by a description of the friction element and its state.
 
     Parameters
     ----------
@@ -167,7 +167,10 @@ class PartNames:
         return self._names == other._names
 
     def name(self, value: Any) -> Any:
-        """Return ("part", name) or ("stand-in", description) for an object of the run, and None for other objects."""
+        """Return the name of an object of the run, or None for other objects.
+
+        The name is a pair ("part", name) or, for sliding and sticking friction, ("stand-in", description).
+        """
         if id(value) in self._names:
             return "part", self._names[id(value)]
         if isinstance(value, Sticking | StickSlip | Flanks | ElasticRope) and value.name in self._system:
@@ -175,7 +178,7 @@ class PartNames:
         return None
 
     def object_named(self, kind: str, name: Any) -> Any:
-        """Return the object of the run for its name or, if `kind` is not "part", for its description."""
+        """Return the object of the run that has a given name or, if `kind` is "stand-in", a given description."""
         return self._named[name] if kind == "part" else rebuilt_part(name, self._system)
 
 

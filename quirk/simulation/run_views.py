@@ -13,7 +13,7 @@ from ..result.segment import Segment
 
 
 class Observers:
-    """Solvers for views of the present state: one solver for each set of active constraints and forces.
+    """Solvers for views of the present state of a run: one solver for each set of active constraints and forces.
 
     They use the present inputs, and have separate arrays, so that views do not affect the run.
 
@@ -36,7 +36,7 @@ class Observers:
 
 
 class CurrentSegment(Segment):
-    """Segment of a result with the present time, state and inputs of a run."""
+    """Segment of a result that consists of the present time, state and inputs of a run."""
 
     observers: Observers
 
@@ -46,7 +46,7 @@ class CurrentSegment(Segment):
 
 
 class CurrentView:
-    """View of a body, constraint or force element at one time: the view of a result without time axis.
+    """View of a body, constraint or force element at one time: like the view of a result, without time axis.
 
     ``run["rod"].position`` has shape (3,), ``run["hinge"].angle`` is a float.
     """
@@ -73,7 +73,7 @@ class CurrentView:
 
 
 def without_time(data: Any) -> Any:
-    """Return data for a single time with the time axis removed from all arrays, also in dicts and tuples."""
+    """Return `data` for a single time without the time axis of its arrays, also of arrays in dicts and tuples."""
     if isinstance(data, np.ndarray):
         return data[0] if data.ndim > 1 or data.dtype == object else data[0].item()
     if isinstance(data, dict):

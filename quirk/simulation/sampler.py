@@ -76,7 +76,7 @@ class Sampler:
         self._state: SampledState | None = None
 
     def begin(self, run: HybridRun, serve: Callable[[Solver], None], functions: list[Any]) -> None:
-        """Call all functions at the start of a run, after their `reset`.
+        """Call the `reset` of all functions, and then the functions, at the start of a run.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class Sampler:
         self._run.restart()
 
     def _call(self) -> None:
-        """Call the functions that are due, and set their inputs; errors are as for `sample`."""
+        """Call the functions that are due, and set their inputs, with the errors of `sample`."""
         assert self._state is not None
         t = self.next
         self._state.renew()
@@ -128,7 +128,7 @@ class Sampler:
         self.next = self._breaks.stop_at(self._marked(min(map(self._instant, range(len(self._sampled))))))
 
     def sample_in_run(self) -> None:
-        """Call the functions that are due; used within a run.
+        """Call the functions that are due and set their inputs, like `sample`, with the error type of the integration.
 
         Raises
         ------
@@ -141,7 +141,7 @@ class Sampler:
             raise IntegrationError(str(error), self.next) from error
 
     def changed(self) -> tuple[str, ...]:
-        """Return the titles of parts whose user functions read values that may be changed by sampled functions."""
+        """Return the titles of parts whose user functions read values that sampled functions may change."""
         changes = Changes([function for sampled in self._sampled for function in sampled.user_functions])
         models = [plant.model for _, plant in self.system.plants()]
         titles = [title for model in models for title, function in functions_of(model) if changes(function)]
@@ -164,7 +164,7 @@ class Sampler:
                 own.update(deepcopy(memory))
 
     def _instant(self, k: int) -> float:
-        """Return the time (s) of the next call of the function with index `k`."""
+        """Return the time (s) of the next call of the sampled function with index `k`."""
         return self._start + self._counts[k] * self._sampled[k].period
 
     def _marked(self, t: float) -> float:
@@ -176,7 +176,7 @@ class Sampler:
         return float(nearest) if abs(nearest - t) <= SAME_ULPS * np.spacing(abs(t)) else t
 
     def _values(self, k: int) -> Sequence[Any]:
-        """Return the present values of the function with index `k`, one for each of its inputs."""
+        """Return the present inputs of the sampled function with index `k`, one value for each input."""
         sampled, t = self._sampled[k], self._instant(k)
         title = f"{sampled}, at t = {t:.9g} s"
         try:

@@ -1,7 +1,7 @@
-"""User functions that read data modified by event actions.
+"""User functions whose data may be modified by the actions of events.
 
-A result evaluates user functions only on access, with the data at that moment. Results that depend on user functions
-with changing data are therefore computed during the run.
+A result normally evaluates user functions when a quantity is read, with the data at that time. Quantities that
+depend on functions with modified data are therefore computed during the run.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from .event_functions import called_beside
 
 
 class Changeable:
-    """User functions of a system that read data modified by event actions.
+    """The user functions of a system whose data may be modified by the actions of events.
 
-    A segment of the result with one of these functions is evaluated when it ends, before later events modify the data.
+    When a segment of the result ends, the quantities that depend on these functions are computed, before later events
+    modify the data.
 
     Parameters
     ----------
@@ -44,10 +45,10 @@ class Changeable:
         self._has_contacts = any(isinstance(constraint, Unilateral) for constraint in system.constraints)
 
     def changed_titles(self, plant: CompiledModel, event: str) -> tuple[str, ...]:
-        """Return the titles of constraints and forces with a function whose data may be modified by an event.
+        """Return the titles of constraints and forces with a user function whose data may be modified by an event.
 
-        Constraints and forces of the compiled model, and all contacts, are considered. `event` is the name of the
-        event.
+        `plant` is the compiled model whose constraints and forces are considered, in addition to all contacts; `event`
+        is the name of the event.
         """
         key = plant, event
         if key not in self._parts:
@@ -64,7 +65,7 @@ class Changeable:
         return self._parts[key]
 
     def record(self, segment: Segment) -> None:
-        """Compute the quantities of a segment that depend on user functions with data modified by later events."""
+        """Compute and store the quantities of a segment that depend on data which later events may modify."""
         titles = dict.fromkeys(title for event in self._changes for title in self.changed_titles(segment.plant, event))
         if not titles:
             return

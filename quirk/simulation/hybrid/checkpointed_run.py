@@ -1,4 +1,4 @@
-"""Run with checkpoints: the results so far are saved at each restart point."""
+"""Run that saves its results to a checkpoint at each restart point."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class CheckpointedRun:
-    """A run that saves its results at restart points; it has the interface of `HybridRun`.
+    """Run that saves its results to a folder at each restart point; it has the interface of `HybridRun`.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class CheckpointedRun:
 
     @property
     def happenings(self) -> list[EventRecord]:
-        """Records of all events and impacts so far."""
+        """Records of all events and impacts so far, in chronological order."""
         return [*self._checkpoint.happenings, *([] if self._written else self._run.happenings)]
 
     @property

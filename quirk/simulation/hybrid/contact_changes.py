@@ -1,8 +1,8 @@
-"""Changes of contacts and friction between two contact states, as events.
+"""Changes of contacts and friction between two contact states, reported as events.
 
-An event function that crosses zero shows one contact that opens, or one friction element that slips. Where loads jump,
-by an input, a sampled value, an action or a function of time, several contacts and friction elements may change at the
-same instant: the contact states before and after show which.
+The zero of an event function reveals the change of one contact or friction element. Where loads jump (changed input,
+sampled value, action of an event, function of time), several may change at the same instant; they are found by
+comparing the contact states before and after.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ CLOSES, OPENS = -1, 1
 def contact_changes(
     before: ContactState, after: ContactState, names: list[str], recorded: str | None
 ) -> list[tuple[str, int]]:
-    """Return the names of the contacts and friction elements whose state differs, with the directions of the events.
+    """Return the contacts and friction elements that change between two contact states, as events.
 
-    Friction of a contact that opens or closes is not listed. Friction elements that share their limit of sticking begin
-    to slide, or to stick, in one event, as for the event function of this limit.
+    Each event is a pair of a name and a direction. Friction of a contact that opens or closes is not listed. Friction
+    elements that share a limit of sticking are listed once, because they begin to slide, or to stick, in one event.
 
     Parameters
     ----------
     before, after : contact states, between which no impact has changed velocities
-    names : names of all contacts, one for each gap
-    recorded : name of a contact or friction element whose change is an event already, or None
+    names : name of the contact of each gap
+    recorded : name of a contact or friction element whose change is already recorded as an event, or None
     """
     found = [
         (name, OPENS if before.closed(name) else CLOSES)
@@ -48,7 +48,7 @@ def contact_changes(
 def _groups(before: ContactState, after: ContactState) -> Iterator[list[str]]:
     """Yield groups of friction elements in the state `before` that share a limit of sticking before or after.
 
-    The element whose event function is that of the limit comes first in its group.
+    The first element of each group is the one with which the event function of the limit is associated.
     """
     rubs = (*before.rubbing.items(), *after.rubbing.items())
     holders = [name for name, rub in rubs if isinstance(rub.cone, Patch) and name in before.rubbing]
@@ -63,9 +63,9 @@ def _groups(before: ContactState, after: ContactState) -> Iterator[list[str]]:
 
 
 def _change_of(before: SlidingContact, after: SlidingContact | None) -> int:
-    """Return the direction of the event for a change between two states of a friction element, or 0 for no event.
+    """Return the direction of the event for the change of a friction element between two states, or 0 for no event.
 
-    `before` and `after` are the states; `after` is None if the friction does not act.
+    `after` is None if the friction no longer acts.
     """
     if after is None:
         return 0

@@ -47,7 +47,7 @@ TOUCHING = 1e-12
 
 
 class Contacts:
-    """Unilateral constraints and friction elements of a system during a run.
+    """The unilateral constraints and friction elements of a system, with their events during a run.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Contacts:
 
     Attributes
     ----------
-    parts : unilateral constraints, one entry per gap, and force elements with switching that is located in time
+    parts : the unilateral constraints, one entry per gap, and the force elements whose switching is located in time
     """
 
     def __init__(self, system: System, factory: RunFactory) -> None:
@@ -81,7 +81,7 @@ class Contacts:
         return frozenset(touch.constraint.name for touch in self._touches)
 
     def configured(self, base: Configuration, resting: ContactState) -> Configuration:
-        """Return a configuration with rows for the loaded contacts, and with sliding or sticking friction.
+        """Return `base` with constraint rows for the loaded contacts, and with the friction of a contact state.
 
         `base` is the configuration without contacts, `resting` the contact state.
         """
@@ -94,9 +94,9 @@ class Contacts:
         return base.with_constraints(on=frozenset(rows)).with_others(rows)
 
     def guards(self, base: Configuration, resting: ContactState) -> list[EventFunction]:
-        """Return the event functions to monitor in a contact state, except those of disabled constraints.
+        """Return the event functions that a run monitors in a contact state.
 
-        `base` is the configuration without contacts, `resting` the contact state.
+        `base` is the configuration without contacts, `resting` the contact state. Disabled contacts are not monitored.
         """
         functions = []
         for touch, unit in zip(self._touches, self._units, strict=True):
@@ -124,10 +124,9 @@ class Contacts:
         return [*functions, *self._flanks.guards(base, resting.sides), *self._ropes.guards(base, resting.ropes)]
 
     def check_watched(self, guards: Iterable[EventFunction], resting: ContactState) -> None:
-        """Raise an InputError if an event function depends on a load that is shared by several contacts.
+        """Raise an InputError if one of the event functions `guards` depends on a load that several contacts share.
 
-        Only sums of these loads are determined by the equations of rigid bodies. `guards` are the event functions, and
-        `resting` is the contact state.
+        The equations of rigid bodies determine only sums of such loads. `resting` is the contact state.
         """
         for guard in guards:
             of = guard.quantity.of if isinstance(guard.quantity, Reading) else None
@@ -138,7 +137,7 @@ class Contacts:
                 )
 
     def head(self, plant: CompiledModel, resting: ContactState) -> None:
-        """Set the direction of each sliding friction element in the solver to the present direction of slip.
+        """Set the direction of each sliding friction force in the solver to the present direction of slip.
 
         The solver is that of the compiled model `plant`; `resting` is the contact state.
         """
@@ -155,10 +154,11 @@ class Contacts:
         return next(name for name in names if name in own_names)
 
     def opened(self, name: str, before: ContactState, after: ContactState) -> frozenset[str]:
-        """Return the contacts that have opened where the friction element `name` has reached its limit of sticking.
+        """Return the names of contacts that opened when the friction element `name` reached its limit of sticking.
 
-        The limit is then that of a load that vanishes. The result is empty if the contact of this element has not
-        opened; otherwise it also has the contacts that shared the limit.
+        A contact opens there if the limit is reached because the normal load vanishes. The result is empty if the
+        contact of this element is still closed; otherwise it contains that contact, and the opened ones that shared the
+        limit.
         """
         on = {friction.name: friction.on.name for friction in self._frictions.all}
         contacts = [on[member] for member in (name, *before.at_limit(name)) if member in on]
@@ -166,11 +166,14 @@ class Contacts:
         return frozenset(opened) if on.get(name) in opened else frozenset()
 
     def changes(self, before: ContactState, after: ContactState, recorded: str | None) -> list[tuple[str, int]]:
-        """Return the changes from one contact state to another, as events; see `contact_changes`."""
+        """Return the changes between two contact states as events: pairs of a name and the direction of the event.
+
+        `recorded` is the name of a contact or friction element whose change is already recorded, or None.
+        """
         return contact_changes(before, after, [touch.constraint.name for touch in self._touches], recorded)
 
     def check(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> None:
-        """Raise an InputError if bodies interpenetrate initially.
+        """Raise an InputError if a gap is negative at the start of a run.
 
         `t` is the time (s), `y` the state vector, `angles` the joint angles, and `base` the configuration.
         """
@@ -182,13 +185,13 @@ class Contacts:
                 )
 
     def values(self, t: float, y: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """Return all gaps (c,), m or rad, at time t (s) for a state vector and joint angles."""
+        """Return all c gaps (c,), m or rad, at time t (s), state vector y and joint angles `angles`."""
         self._gaps.locate(self._system.model.carried.state(y), {})
         solver = self._factory.solver_of(self._system.plant)
         return self._gaps.at(solver, t, y, angles).value[: len(self._touches)]
 
     def _noise_of_gaps(self, y: np.ndarray) -> np.ndarray:
-        """Return the round-off errors (c,) of all gaps (m or rad) for a state vector."""
+        """Return the round-off errors (c,) of all c gaps, m or rad, at the state vector y."""
         far = np.abs(self._system.model.carried.state(y).position).max()
         return np.asarray(CLOSED * self._units + ROUND_OFF * far)
 
@@ -201,16 +204,16 @@ class Contacts:
         resting: ContactState,
         before: np.ndarray,
     ) -> ContactState:
-        """Return the contact state after an action has changed values on which gaps depend.
+        """Return the contact state after an event action has changed values on which gaps depend.
 
-        Contacts whose gap is positive after the action are open.
+        Contacts whose gap has become positive are open.
 
         Parameters
         ----------
         t, y, angles : time, s, state vector and joint angles after the action
         base : configuration without contacts
         resting : contact state before the action
-        before : (c,) gaps before the action
+        before : (c,) gaps before the action, m or rad
 
         Raises
         ------
@@ -247,7 +250,7 @@ class Contacts:
         names: Collection[str],
         tolerance: float | None,
     ) -> np.ndarray:
-        """Return the state vector after contacts have been enabled; slightly interpenetrating bodies are moved apart.
+        """Return the state vector after contacts have been enabled, with slightly interpenetrating bodies moved apart.
 
         Parameters
         ----------
@@ -291,7 +294,7 @@ class Contacts:
         resting: ContactState,
         hit: Sequence[tuple[str, int, str]] = (),
     ) -> ImpactOutcome:
-        """Return the state and the contact state after the impacts of all closed gaps with approaching surfaces.
+        """Return the state and the contact state after the impacts at all closed gaps with approaching surfaces.
 
         Parameters
         ----------

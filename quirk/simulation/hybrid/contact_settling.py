@@ -1,4 +1,4 @@
-"""Outcome of impacts: the state after them, and the contacts that are then at rest, loaded, sliding or sticking."""
+"""Outcome of impacts: the state after them, and which contacts then rest, carry load, slide or stick."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ FLAT_ANGLE = 1e-6
 
 @dataclass(frozen=True)
 class ClosedGaps:
-    """Closed gaps of a system before impacts.
+    """The gaps that are closed before impacts.
 
     Attributes
     ----------
-    numbers : indices of the closed gaps
-    opening : values, rates and rows of all gaps
+    numbers : indices of the closed gaps among all gaps of the system
+    opening : values, rates and constraint rows of all gaps
     speeds : speed limits of the closed gaps
-    least : approach speeds below which there is no impact, m/s or rad/s
+    least : approach speeds of the closed gaps below which there is no impact, m/s or rad/s
     parting : mask of the closed gaps whose load has just fallen to zero
     """
 
@@ -64,14 +64,14 @@ class ClosedGaps:
 
 
 class ImpactSettling:
-    """Solver for simultaneous impacts at all closed gaps with approaching surfaces.
+    """Solver for simultaneous impacts at all closed gaps whose surfaces approach each other.
 
     Parameters
     ----------
     system : System
     factory : factory that provides the compiled solvers
     gaps, frictions : unilateral constraints and friction elements of the system
-    units : (c,) characteristic sizes of the gaps, m or rad
+    units : (c,) characteristic size of each of c gaps: 1 rad for angles, the length of the system (m) for distances
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class ImpactSettling:
         resting: ContactState,
         hit: Sequence[tuple[str, int, str]],
     ) -> ImpactOutcome:
-        """Return the state and the contact state after the impacts; see `Contacts.settle`."""
+        """Return the state and the contact state after the impacts; for the arguments see `Contacts.settle`."""
         for name, _, what in hit:
             if what == "solvable":
                 raise SwitchingError(f"{self._system[name]}: {Friction.undefined}")
@@ -130,8 +130,8 @@ class ImpactSettling:
     ) -> list[int]:
         """Return the indices of the closed gaps.
 
-        `closing` are the keys of the gaps that have just closed, `base` is the configuration without contacts, and
-        `resting` the contact state.
+        `opening` contains the gaps, `closing` the keys of those that have just closed, `base` is the configuration
+        without contacts, and `resting` the contact state.
         """
         constraints = {touch.constraint.name: touch.constraint for touch in self._touches}
         pushing = {(name, constraints[name].gap_of_row(row)) for name, (row, _) in resting.pushing.items()}
@@ -150,7 +150,7 @@ class ImpactSettling:
         return {self._touches[c].constraint.name for c in numbers}
 
     def _check_rims(self, closed: list[int], state: State) -> None:
-        """Raise a SwitchingError if the rim of a disk lies flat on the plane in contact.
+        """Raise a SwitchingError if the rim of a disk lies flat on the plane that it touches.
 
         `closed` are the indices of the closed gaps.
         """
@@ -169,7 +169,7 @@ class ImpactSettling:
                 )
 
     def _settled_smoothly(self, moment: Moment, y: np.ndarray, closed: ClosedGaps) -> ImpactOutcome:
-        """Return the outcome of impacts without friction at the gaps `closed`.
+        """Return the outcome of impacts at the closed gaps `closed` if no friction acts.
 
         `moment` holds the time, joint angles, solver and gaps; `y` is the state vector before the impacts.
         """
@@ -196,11 +196,10 @@ class ImpactSettling:
         return ImpactOutcome(struck.y, at_rest, struck.impulse, struck.restitution_kept)
 
     def _in_order(self, moment: Moment, y: np.ndarray, closed: ClosedGaps, strike: Strike) -> Struck:
-        """Return the outcome of sequential impacts at the gaps `closed`.
+        """Return the outcome of a sequence of impacts at the closed gaps `closed`; see `in_sequence`.
 
-        `moment` holds the time, joint angles, solver and gaps.
-        `y` is the state vector before the impacts, and `strike` a function that returns the outcome of simultaneous
-        impacts at some of the gaps; see `in_sequence`.
+        `moment` holds the time, joint angles, solver and gaps, and `y` is the state vector before the impacts. The
+        function `strike` returns the outcome of simultaneous impacts at some of the gaps.
         """
 
         def rates(y: np.ndarray) -> np.ndarray:
@@ -217,11 +216,10 @@ class ImpactSettling:
         hit: Sequence[tuple[str, int, str]],
         resting: ContactState,
     ) -> ImpactOutcome:
-        """Return the outcome of impacts at the gaps `closed` with the active friction elements `acting`.
+        """Return the outcome of impacts at the closed gaps `closed`, with the active friction elements `acting`.
 
-        `moment` holds the time, joint angles, solver and gaps.
-        `hit` are the keys of the event functions that are zero; `y` and `resting` are the state vector and the contact
-        state before the impacts.
+        `moment` holds the time, joint angles, solver and gaps. `y` and `resting` are the state vector and the contact
+        state before the impacts; `hit` are the keys of the event functions that are zero.
         """
         speeds = closed.speeds
         struck = self._struck_with_friction(moment, y, closed, acting)
@@ -238,9 +236,10 @@ class ImpactSettling:
     def _struck_with_friction(
         self, moment: Moment, y: np.ndarray, closed: ClosedGaps, acting: list[StickSlip]
     ) -> Struck:
-        """Return the outcome of impacts with the active friction elements `acting`; rates of closed gaps come first.
+        """Return the state, impulses and rates after impacts with friction at the closed gaps `closed`.
 
-        `moment` holds the time, joint angles, solver and gaps; `y` is the state vector before the impacts.
+        `moment` holds the time, joint angles, solver and gaps; `y` is the state vector before the impacts, and `acting`
+        are the active friction elements. In the result the rates of the closed gaps precede those of slip.
         """
         rough, t, solver, numbers = self._frictional, moment.t, moment.solver, closed.numbers
         limits, noise = closed.speeds.limits, closed.speeds.noise.max(initial=0.0)
@@ -272,13 +271,19 @@ class ImpactSettling:
         resting: ContactState,
         parting: np.ndarray,
     ) -> tuple[np.ndarray, ContactState]:
-        """Return the state vector and the contact state after an impact.
+        """Return the state vector and the contact state that follow an impact, for contacts at rest.
 
-        `moment` holds the time, joint angles, solver and gaps; `y` is the state vector. The rates of gaps that stay
-        closed with a load, and of slip that ends, are set to zero. `numbers` are the indices of the closed gaps,
-        `parting` is a mask of the closed gaps whose load has just fallen to zero, and `acting` are the active friction
-        elements. `hit` are the keys of the event functions that are zero, and `resting` is the contact state before the
-        impact.
+        The rates of gaps that stay closed under load, and of slip that ends, are set to zero.
+
+        Parameters
+        ----------
+        moment : time, joint angles, solver and gaps
+        y : state vector after the impact
+        numbers : indices of the closed gaps
+        acting : active friction elements
+        hit : keys of the event functions that are zero
+        resting : contact state before the impact
+        parting : mask of the closed gaps whose load has just fallen to zero
         """
         rough, t, solver, angles = self._frictional, moment.t, moment.solver, moment.angles
         rows = rough.rows(solver, t, y, moment.opening(y), numbers, acting, True)
@@ -297,11 +302,11 @@ class ImpactSettling:
         return y, ContactState(pushing, idle, rubbing, loads, returns=returns, patched=patched)
 
     def _let_below(self, moment: Moment, closed: ClosedGaps, settled: ImpactOutcome) -> None:
-        """Store in `settled` the tolerated negative gaps of contacts that open slowly or that close by round-off.
+        """Store, in the contact state of `settled`, how far gaps may be negative without an event.
 
-        A contact closes by round-off if its gap is zero up to round-off, its rate is negative, and there is no impact,
-        or an impact with a speed of round-off. `settled` is the outcome of the impacts at the gaps `closed`, and
-        `moment` holds the time, joint angles, solver and gaps.
+        This concerns contacts that open slowly from a negative gap, and contacts that close by round-off: their gap is
+        zero up to round-off, its rate is negative, and there is no impact, or one at a speed of round-off. `settled` is
+        the outcome of the impacts at the gaps `closed`; `moment` holds the time, joint angles, solver and gaps.
         """
         names = [touch.constraint.name for touch in self._touches]
         values, before = closed.opening.value, closed.opening.rate
@@ -324,10 +329,10 @@ class ImpactSettling:
     def _loads(
         self, closed: list[int], found: ContactModes, weak: np.ndarray, shares: Shares
     ) -> tuple[dict[tuple[str, int], Shared], dict[tuple[str, int], Shared]]:
-        """Return the loads to be monitored, by gap: loads of loaded contacts, and of closed contacts without load.
+        """Return the loads to be monitored, by key of the closed gap: of contacts with load, and of contacts without.
 
-        `closed` are the indices of the closed gaps, and `found` is the solution of the contact problem. A load below
-        its threshold in `weak` (r,) is round-off of larger loads. `shares` expresses loads by multipliers.
+        `closed` are the indices of the closed gaps, and `found` is the solution of the contact problem with r rows. A
+        load below its threshold in `weak` (r,) is round-off of larger loads. `shares` expresses loads by multipliers.
         """
         largest, loads, returns = found.z[: len(closed)].max(initial=0.0), dict[Any, Shared](), dict[Any, Shared]()
         for row, c in enumerate(closed):
@@ -342,13 +347,13 @@ class ImpactSettling:
     def _shared_out(
         self, closed: list[int], found: ContactModes, weak: np.ndarray
     ) -> tuple[dict[str, tuple[int, float]], frozenset[tuple[str, int]]]:
-        """Return the loaded contacts with constraint rows, and the resting closed contacts without rows.
+        """Divide the closed contacts at rest into those with a constraint row, which carry load, and those without.
 
         Parameters
         ----------
         closed : indices of the closed gaps
         found : solution of the contact problem for these gaps
-        weak : (r,) loads below which a load is round-off of larger loads
+        weak : (r,) loads of the r rows below which they are round-off of larger loads
 
         Returns
         -------

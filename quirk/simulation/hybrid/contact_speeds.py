@@ -1,4 +1,4 @@
-"""Speed limits below which contacts count as resting."""
+"""Speeds below which contacts count as resting, and slip as zero."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ STILL = 1e-15
 
 @dataclass(frozen=True)
 class Moment:
-    """Time of impacts, with the joint angles, the solver and the gaps at this time.
+    """Instant at which impacts are computed: time, joint angles, solver and gaps.
 
     Attributes
     ----------
     t : time, s
-    angles : (K, 3) joint angles, rad
+    angles : (K, 3) 1-2-3 angles of K joints, rad
     solver : solver with the bilateral constraints
     gaps : all gaps of the system
     """
@@ -41,11 +41,14 @@ class Moment:
     gaps: Gaps
 
     def opening(self, y: np.ndarray) -> Opening:
-        """Return all gaps, with their rates and rows, for a state vector."""
+        """Return the values, rates and constraint rows of all gaps at the state vector y."""
         return self.gaps.at(self.solver, self.t, y, self.angles)
 
     def accelerations(self, y: np.ndarray, numbers: list[int]) -> np.ndarray:
-        """Return the accelerations of the gaps and slip components `numbers` under all loads, at a state vector y."""
+        """Return the accelerations of some gaps and slip components under all loads at the state vector y.
+
+        `numbers` are the indices of these gaps and slip components.
+        """
         slots = self.solver.slots
         rates = slots.body_states(self.solver.rates(self.t, slots.state_to_lanes(y)))[:, 7:]
         return self.gaps.accelerations(self.t, y, self.angles, numbers, rates)
@@ -65,8 +68,8 @@ def fastest(model: Model, y: np.ndarray) -> float:
 def strongest(model: Model, y: np.ndarray, rates: np.ndarray) -> float:
     """Return an estimate of the largest acceleration of points of the bodies due to loads and rotation, m/s^2.
 
-    `rates` (n, 6) are the accelerations (m/s^2) and angular accelerations (rad/s^2) of the bodies at state vector y.
-    Gravity is included even if the bodies are at rest.
+    `rates` (n, 6) are the linear (m/s^2) and angular (rad/s^2) accelerations of n bodies at state vector y. Gravity is
+    included even if the bodies are at rest.
     """
     turning = (model.carried.state(y).angular_velocity ** 2).sum(axis=1).max()
     linear, angular = (np.sqrt((rates[:, part] ** 2).sum(axis=1)).max() for part in (slice(3), slice(3, 6)))
@@ -74,12 +77,12 @@ def strongest(model: Model, y: np.ndarray, rates: np.ndarray) -> float:
 
 
 def slow_slip(moment: Moment, y: np.ndarray, rows: FrictionRows) -> float:
-    """Return the slip (m/s) below which a contact or joint with friction counts as not slipping.
+    """Return the slip speed (m/s) below which a contact or joint with friction counts as not slipping.
 
-    The limit is the fraction REST of the speed after a free fall over the characteristic length. The acceleration is
-    the largest of gravity, the accelerations of the rows, and the accelerations due to friction with a constant limit,
-    which may be the only load that decelerates a body. FLOOR times the result is at least the round-off of the fastest
-    body. `moment` holds the time, solver and gaps, and `y` is the state vector.
+    It is the fraction REST of the speed after a free fall over the characteristic length of the system, with the
+    largest of three accelerations: gravity, those of the rows, and those due to friction with a constant limit. It is
+    increased where needed, so that FLOOR times the result is at least the round-off of the fastest body. `moment` holds
+    the time, solver and gaps, `y` is the state vector, and `rows` are the rows of gaps and slip components.
     """
     model = moment.solver.model
     accelerations = moment.accelerations(y, rows.numbers) * model.length / rows.units
@@ -98,9 +101,16 @@ def speed_limits(
     """Return the speed limits of closed gaps that separate rest from motion; see `Speeds`.
 
     The default limit is the fraction REST of the speed after a free fall over the characteristic length, under gravity
-    or, without gravity, with the acceleration at which the gap closes. `closed` are the indices of the gaps, `opening`
-    contains their values, `moment` holds the time, solver and gaps, `units` (c,) are their characteristic sizes, m or
-    rad, and `rest_speed` (c,) the user's limits, or NaN.
+    or, without gravity, with the acceleration at which the gap closes.
+
+    Parameters
+    ----------
+    moment : time, solver and gaps
+    y : state vector
+    closed : indices of the c closed gaps
+    opening : values of these gaps
+    units : (c,) characteristic sizes of the gaps: 1 rad for angles, the length of the system (m) for distances
+    rest_speed : (c,) limits chosen by the user, m/s or rad/s, or NaN
     """
     model = moment.solver.model
     gravity = np.linalg.norm(model.gravity) * np.ones(len(closed)) * units / model.length

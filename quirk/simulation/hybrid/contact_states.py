@@ -27,24 +27,27 @@ WEAK = 1e-3
 
 @dataclass
 class ContactState:
-    """State of contacts and friction: closed contacts, loaded contacts, and the state of each friction element.
+    """Contacts that are closed, contacts that carry load, and the state of each friction element.
 
-    A gap is identified by the name of its constraint and its index among the gaps of this constraint.
+    A gap is identified by its key: the name of its constraint and its index among the gaps of this constraint.
 
     Attributes
     ----------
-    pushing : pairs (index of the row, multiplier below which the contact opens) by name of each loaded constraint; the
+    pushing : pairs (index of the row, multiplier below which the contact opens) by name of each constraint under load;
+        the
         multiplier is zero up to round-off
-    idle : closed gaps without a row, which would depend on other rows
+    idle : keys of closed gaps that have no constraint row, because it would depend on other rows
     rubbing : state of friction elements, by name
-    loads : watched loads by gap; a contact with friction opens when its load falls below zero
-    below : tolerated negative value by gap, m or rad, for contacts that open from slight interpenetration
+    loads : monitored loads by key of gap; a contact with friction opens when its load falls below zero
+    below : largest tolerated negative value by key of gap, m or rad, for contacts that open from slight
+        interpenetration
     parts : index of the face or edge in contact of a bounded surface, by name of contact
-    returns : watched loads by gap of closed contacts without load; the contact becomes loaded again when this load
-        becomes positive, next to sliding contacts
+    returns : monitored loads by key of closed gap without load, next to sliding contacts; the contact is loaded again
+        when this load becomes positive
     sides : flank in contact (1, -1, or 0 for none) of elastic meshes with free play, by name
     ropes : state of elastic ropes with friction, by name
-    patched : gaps of sticking contacts that share a load; their common margin to the friction cones is monitored
+    patched : keys of the gaps of sticking contacts that share a load; their common margin to the friction cones is
+        monitored
     """
 
     pushing: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -63,23 +66,23 @@ class ContactState:
         return name in self.pushing or any(name == key[0] for key in (*self.loads, *self.idle, *self.patched))
 
     def at_limit(self, name: str) -> tuple[str, ...]:
-        """Return the names of the friction elements that reach the limit of sticking together with the element `name`.
+        """Return the names of the friction elements that reach the limit of sticking when `name` does, itself included.
 
-        They share a load with this element.
+        Friction elements that share a load reach this limit at the same instant.
         """
         cone = self.rubbing[name].cone if name in self.rubbing else None
         return cone.members if isinstance(cone, Patch) else (name,)
 
     @property
     def sharing(self) -> set[str]:
-        """Names of contacts and sticking friction elements whose loads depend on several multipliers."""
+        """Names of contacts and sticking friction elements whose loads depend on several constraint multipliers."""
         several = (key for key, load in self.loads.items() if sum(any(w) for w in zip(*load.weights, strict=True)) > 1)
         members = (rub.cone.members for rub in self.rubbing.values() if isinstance(rub.cone, Patch))
         return {name for name, _ in (*self.patched, *self.idle, *several)}.union(*members)
 
     @property
     def key(self) -> Hashable:
-        """Hashable key that determines, together with the configuration, the monitored event functions."""
+        """Hashable key that, combined with the configuration, determines which event functions are monitored."""
         return (
             self.idle,
             tuple(sorted(self.pushing.items())),
@@ -95,13 +98,13 @@ class ContactState:
 
 
 class Struck(NamedTuple):
-    """Outcome of an impact: state vector, impulses and rates.
+    """Outcome of simultaneous impacts: state vector, impulses and rates.
 
     Attributes
     ----------
-    y : (13 n + k,) state vector after the impact
+    y : (13 n + k,) state vector of n bodies and k auxiliary states after the impacts
     impulse : impulses by name of constraint
-    rates : rates of gaps, and of slip components with friction, after the impact, m/s or rad/s
+    rates : rates of gaps, and of slip components with friction, after the impacts, m/s or rad/s
     restitution_kept : factor, at most 1, on coefficients of restitution, which ensures that no energy is gained
     """
 
@@ -117,7 +120,7 @@ class ImpactOutcome:
 
     Attributes
     ----------
-    y : (13 n + k,) state vector after the impacts
+    y : (13 n + k,) state vector of n bodies and k auxiliary states after the impacts
     resting : contact state after the impacts
     impulse : impulses by name of constraint
     restitution_kept : factor, at most 1, on coefficients of restitution, which ensures that no energy is gained

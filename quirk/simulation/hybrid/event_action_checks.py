@@ -1,4 +1,4 @@
-"""Checks of event actions: they must refer to objects of the system, and be possible for objects of their kind."""
+"""Checks of event actions: the objects to which an action refers must be in the system and of a suitable kind."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from quirk.system.system import System
 
 
 def check_action(system: System, title: str, action: Any) -> None:
-    """Raise an InputError if an action refers to an unknown object, or to an object of the wrong kind.
+    """Raise an InputError if an action refers to an object that is not in the system, or of an unsuitable kind.
 
-    `title` is the title of the event in the message.
+    `title` is the title of the event, for the error message.
     """
     kinds: tuple[tuple[Any, Any, str], ...] = (
         (Enable | Disable, Constraint | ForceElement, "constraint or force"),
@@ -85,7 +85,10 @@ def _check_replacement(system: System, title: str, action: Replace) -> None:
 
 
 def actions_of(system: System, returned: Any, title: str) -> list[Any]:
-    """Return the validated actions of a user function, which returned `returned`; `title` is the title of the event."""
+    """Return the validated actions that a user function has returned as `returned`.
+
+    `title` is the title of the event, for error messages.
+    """
     listed = list(checked_actions(title, returned))
     for action in listed:
         check_action(system, title, action)

@@ -1,4 +1,4 @@
-"""Execution of event actions, which change the state of a run and its active constraints and forces."""
+"""Execution of event actions, which change the state of a run and the set of active constraints and forces."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ CONTRADICTED = 1e-8
 
 @dataclass
 class EventState:
-    """State of a run while the actions of an event are executed.
+    """State of a run during the execution of the actions of an event.
 
     Attributes
     ----------
     t : time, s
-    y : (13 n + k,) state vector
+    y : (13 n + k,) state vector of n bodies and k auxiliary states
     configuration : active constraints and forces, without contacts
     impulse : impulses so far by name of constraint
     restitution_kept : factor, at most 1, on coefficients of restitution, which ensures that no energy is gained
@@ -77,8 +77,9 @@ class ActionExecutor:
     Parameters
     ----------
     system : System
-    solver_of : function of a compiled model, a state vector and a time, s, that returns a solver with the independent
-        rows selected at this state
+    solver_of : function (compiled model, state vector, time in s) that returns a solver with the independent rows
+        selected
+        at this state
     """
 
     def __init__(self, system: System, solver_of: Callable[[CompiledModel, np.ndarray, float], Solver]) -> None:
@@ -142,10 +143,7 @@ class ActionExecutor:
         return self._projected(replace(event_state, configuration=configuration), sorted(fresh), action.tolerance)
 
     def largest_violations(self, event_state: EventState) -> tuple[float, float]:
-        """Return the largest violations, of poses and of velocities, of the active constraints in `event_state`.
-
-        The units are m or rad, and m/s or rad/s.
-        """
+        """Return the largest residuals of active constraints: of poses (m or rad) and of velocities (m/s or rad/s)."""
         system = self.system.as_computed_by(self.system.plant_for(event_state.configuration))
         amount, rate, _ = violations(system, system.model.carried.state(event_state.y), event_state.t)
         return float(amount.max(initial=0.0)), float(rate.max(initial=0.0))
@@ -153,14 +151,14 @@ class ActionExecutor:
     def follow_functions(
         self, event_state: EventState, parts: Sequence[str], violations_before: tuple[float, float]
     ) -> EventState:
-        """Return the state with velocities that satisfy constraints whose functions may have been changed by an action.
+        """Return the state with velocities that satisfy constraints whose functions an action may have changed.
 
         Parameters
         ----------
         event_state : state after the action
         parts : titles of the constraints and forces with changed functions
             Loaded contacts are treated in `quirk.simulation.hybrid.contact_events`.
-        violations_before : violations before the action, see `largest_violations`
+        violations_before : result of `largest_violations` before the action
             Velocities are unchanged if the violations have not grown.
         """
         changed = [
@@ -187,10 +185,10 @@ class ActionExecutor:
         tolerance: float | None = None,
         refused: tuple[str, str] = ("cannot engage", NOT_NEAR),
     ) -> EventState:
-        """Return the state `event_state` with its poses and velocities projected onto the active constraints.
+        """Return `event_state` with its poses and velocities projected onto the active constraints.
 
         No body may move by more than `tolerance` (m). `names` are the constraints that have changed. `refused` are two
-        phrases of the error message: the kind of failure, and advice.
+        phrases for the error message if the projection fails: the kind of failure, and advice.
         """
         plant = self.system.plant_for(event_state.configuration)
         solver, length, before = self._solver_of(plant, event_state.y, event_state.t), plant.model.length, event_state.y
@@ -211,10 +209,10 @@ class ActionExecutor:
         return event_state
 
     def _check(self, plant: CompiledModel, y: np.ndarray, t: float, y_before: np.ndarray | None = None) -> None:
-        """Raise a SwitchingError if a redundant row, omitted by the solver, is violated at the state vector y.
+        """Raise a SwitchingError if a redundant row, which the solver omits, is violated at the state vector y.
 
-        `plant` is the compiled model of the active constraints. Poses are checked or, if `y_before` is given,
-        velocities; `y_before` is the state vector before a velocity jump.
+        `plant` is the compiled model of the active constraints. Rows on poses are checked or, if the state vector
+        `y_before` before a velocity jump is passed, rows on velocities.
         """
         model, length = plant.model, plant.model.length
         amount, rate, angular = violations(self.system.as_computed_by(plant), model.carried.state(y), t)
@@ -233,10 +231,10 @@ class ActionExecutor:
             )
 
     def _free_to_turn(self, plant: CompiledModel, names: Iterable[str]) -> np.ndarray:
-        """Return a mask (n,) of the bodies connected by constraints to the bodies of the constraints `names`.
+        """Return a mask (n,) of the n bodies that constraints connect, directly or indirectly, with those of `names`.
 
-        `plant` is the compiled model of the active constraints. Connections through other bodies are included. If one
-        of these bodies is connected to the ground, the mask is False everywhere, because angular momentum is not
+        `plant` is the compiled model of the active constraints, and `names` are names of constraints. If one of the
+        connected bodies is also connected to the ground, the mask is False everywhere, because angular momentum is not
         conserved.
         """
         n = len(plant.model.mass)
@@ -276,7 +274,7 @@ class ActionExecutor:
 
 
 def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
-    """Return a copy of a joint whose frame i has the present pose of frame j.
+    """Return a copy of a joint whose frame i is placed at the pose of its frame j in `state`.
 
     Raises
     ------

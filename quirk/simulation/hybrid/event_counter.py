@@ -1,4 +1,4 @@
-"""Event counter with a guard against infinite sequences of events (Zeno guard)."""
+"""Event counter that aborts runs with infinitely many events (Zeno guard)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ MOST_AT_ONCE, AT_ONCE = 200, 1e-9
 
 
 class EventCounter:
-    """Counter of the occurrences of each event, which detects infinite sequences.
+    """Counter of the occurrences of each event; infinite sequences of events raise an error.
 
     Parameters
     ----------
-    sources : number of events and contacts; each may occur a few times at the same instant
+    sources : number of events and contacts of the run; each may occur a few times at the same instant
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class EventCounter:
         return list(self._recent)
 
     def recall(self, occurrences: Counter[str], recent: list[tuple[float, str]]) -> None:
-        """Restore the numbers of occurrences and the last events."""
+        """Restore saved numbers of occurrences, and saved times (s) and names of the last events."""
         self.occurrences = Counter(occurrences)
         self._recent.clear()
         self._recent.extend(recent)

@@ -1,4 +1,4 @@
-"""Event functions of a run for user-declared events."""
+"""Event functions of a run for the events that the user has declared."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from quirk.system.system import System
 
 
 def guards_of(system: System, events: Sequence[Event], every: bool = False) -> list[EventFunction]:
-    """Return one event function for each event of `events`.
+    """Return the event function of each event.
 
-    Integration steps end at events with an action; if `every`, they end at all events.
+    An integration step ends at a zero of the function if the event has an action, or if `every` is True.
     """
     parts = {part.name: part for part in system}
 
@@ -41,15 +41,15 @@ def guards_of(system: System, events: Sequence[Event], every: bool = False) -> l
 
 
 def called_beside(system: System, events: Sequence[Event]) -> list[Callable[..., Any]]:
-    """Return the functions of events and sampled functions, which a run calls in addition to load functions."""
+    """Return the user functions of events and sampled functions, which a run calls in addition to those of forces."""
     parts: list[Event | Sampled] = [*events, *system.sampled]
     return [function for part in parts for function in part.user_functions]
 
 
 def _probe(system: System, event: Event) -> Callable[[Any], list[str]]:
-    """Return a function that calls a user function once and returns the names of the bodies and joints it has read.
+    """Return a function that determines which bodies and joints a user function of an event reads.
 
-    `event` is the event to which the user function belongs, for errors.
+    The returned function calls the user function once and returns their names. `event` is named in error messages.
     """
 
     def probe(function: Any) -> list[str]:

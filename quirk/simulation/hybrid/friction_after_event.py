@@ -1,4 +1,4 @@
-"""State of each friction element after contacts or friction have changed: sliding, or sticking with watched limits."""
+"""State of friction elements after contacts or friction have changed: sliding, or sticking with monitored limits."""
 
 from __future__ import annotations
 
@@ -43,9 +43,14 @@ def rubbing_of(
 ) -> dict[str, SlidingContact]:
     """Return the state of each friction element after a change of contacts at time t (s), by name.
 
-    `slow` (r,) is the slip, m/s, below which friction counts as not slipping; `before` are the previous states. `rows`
-    are the rows of gaps and slip components, `found` is the solution of the contact problem, and `shares` expresses
-    loads by multipliers.
+    Parameters
+    ----------
+    t : time, s
+    rows : the r rows of gaps and slip components
+    found : solution of the contact problem
+    slow : (r,) slip, m/s, below which friction counts as not slipping
+    before : states of the friction elements before the change
+    shares : loads expressed by multipliers
     """
     rubbing, as_one = {}, _moving_as_one(rows, found)
     for k, (grip, friction) in enumerate(zip(rows.grips, rows.frictions, strict=True)):
@@ -85,11 +90,11 @@ def rubbing_of(
 
 
 def _creep(friction: StickSlip, former: SlidingContact | None, limit: float, t: float, shortest: float) -> float:
-    """Return the slip beyond which sticking friction with redundant rows slides, m/s; 0 if it never does.
+    """Return the slip (m/s) beyond which sticking friction with redundant rows slides; 0 if it never does.
 
-    `former` is the previous state and t the time, s. If friction began to slide at this slip and stopped again after
-    less than `shortest` (s), it would alternate endlessly between sliding and sticking; the result is then 0, and a
-    warning is issued.
+    `limit` is the slip to be returned as a rule, `former` the previous state and t the time, s. If friction began to
+    slide at this slip and stopped again within `shortest` (s), it would alternate endlessly between sliding and
+    sticking; then 0 is returned, with a warning.
     """
     if former is None or former.creep is None:
         return limit
@@ -106,9 +111,10 @@ def _creep(friction: StickSlip, former: SlidingContact | None, limit: float, t: 
 
 
 def _moving_as_one(rows: FrictionRows, found: ContactModes) -> set[frozenset[str]]:
-    """Return the pairs of bodies, by name, that contacts and friction between them hold at rest relative to each other.
+    """Return the pairs of bodies, by name, that contacts and their friction hold at rest relative to each other.
 
-    Redundant rows of such a pair stay redundant; other rows may be dependent in the present position only.
+    Redundant rows of such a pair stay redundant in the motion; other rows may be dependent in the present position
+    only.
     """
     of_pair: dict[frozenset[str], list[int]] = {}
     for grip, friction in zip(rows.grips, rows.frictions, strict=True):

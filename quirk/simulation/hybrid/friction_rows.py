@@ -1,6 +1,7 @@
 """Rows of closed gaps and of slip components with friction, at one state.
 
-There are r rows, of which the first c are gaps. State vectors are (13 n + k,) for n bodies and k auxiliary states.
+A row is the direction of a gap or slip component. Of the r rows, the first c belong to gaps. State vectors are (13 n +
+k,) for n bodies and k auxiliary states.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ UNIQUE = 1e-6
 
 @dataclass(frozen=True)
 class FrictionRows:
-    """Rows of closed gaps and of slip components with friction, evaluated at one state.
+    """The r rows of c closed gaps and of slip components with friction, evaluated at one state.
 
     Attributes
     ----------
     numbers : indices of the rows among all gaps and slip components of the system
-    contacts : number of gaps, which come first
+    contacts : number c of gaps, whose rows come first
     opening : values, rates and force directions of the rows
     W : (r, r) jumps of the rates of rows due to unit impulses along the rows; zero for rows that constraints block
-    free : (r,) jumps of the rates of rows due to unit impulses along them, for bodies without constraints
+    free : (r,) jump of the rate of each row due to a unit impulse along it, for bodies without constraints
     grips : friction elements in terms of these rows
     frictions : the corresponding friction elements of the system
     sides : side of the first surface, +1 or -1, on which the slip components are smooth
@@ -63,13 +64,13 @@ class FrictionRows:
 
 
 class FrictionRowSource:
-    """Evaluator of the rows of closed gaps and of friction elements.
+    """Evaluator of the rows of closed gaps and of friction elements at a state.
 
     Parameters
     ----------
     gaps : gaps of the system
     frictions : friction elements of the system
-    units : (c,) characteristic sizes of the gaps, m or rad
+    units : (c,) characteristic size of each of c gaps: 1 rad for angles, the length of the system (m) for distances
     """
 
     def __init__(self, gaps: Gaps, frictions: Frictions, units: np.ndarray) -> None:
@@ -85,11 +86,11 @@ class FrictionRowSource:
         acting: Sequence[StickSlip],
         loads: bool,
     ) -> FrictionRows:
-        """Return the rows of closed gaps and of friction elements.
+        """Return the rows of closed gaps and of active friction elements at time t (s) and state vector y.
 
-        `closed` are the indices of the closed gaps, `acting` the active friction elements. If `loads`, the dependence
-        of the normal loads of joints on the row forces is included. `opening` contains the values, rates and force
-        directions of all gaps and slip components.
+        `opening` contains the values, rates and force directions of all gaps and slip components; `closed` are the
+        indices of the closed gaps, and `acting` the active friction elements. If `loads` is True, the dependence of the
+        normal loads of joints on the forces along the rows is computed, too.
         """
         numbers, grips, sides = self._grips(solver.model.carried.state(y), opening, closed, acting)
         opening = opening.of(numbers)
@@ -116,7 +117,7 @@ class FrictionRowSource:
     ) -> tuple[list[int], list[Grip], list[int]]:
         """Return the indices of all rows, the friction elements in terms of these rows, and their sides.
 
-        See `FrictionRows` for the results, and `at` for the arguments.
+        `opening`, `closed` and `acting` are arguments of `at`; the results are attributes of `FrictionRows`.
         """
         touches, slips = self._gaps.touches, self._gaps.slips
         numbers, grips, sides = list(closed), [], []
@@ -144,10 +145,10 @@ class FrictionRowSource:
     def _compliance(
         self, length: float, numbers: Sequence[int], grips: Sequence[Grip], acting: Sequence[StickSlip]
     ) -> np.ndarray:
-        """Return the relative compliances (r,) of the rows; dependent rows share loads like springs in parallel.
+        """Return the relative compliances (r,) of the r rows; dependent rows share loads like springs in parallel.
 
         `length` is the characteristic length of the system, m, `acting` are the friction elements; `numbers` and
-        `grips` are as in `FrictionRows`.
+        `grips` are attributes of `FrictionRows`.
         """
         touches = self._gaps.touches
         angular = np.array([k < len(touches) and touches[k].angular for k in numbers], dtype=bool)
@@ -166,10 +167,10 @@ class FrictionRowSource:
         joints: Sequence[int],
         response: Sequence[Mapping[str, Impulse]],
     ) -> None:
-        """Compute the dependence of the normal loads of joint friction on forces along the rows; store it in `rows`.
+        """Compute how the normal loads of joints with friction depend on forces along the rows, and store it in `rows`.
 
-        `joints` are the indices of the joint friction elements, and `response` are the joint loads due to a unit force
-        along each row.
+        `joints` are the indices of the friction elements in joints, and `response` are the joint loads due to a unit
+        force along each row.
         """
         state = solver.model.carried.state(y)
         solver.rates(t, solver.slots.state_to_lanes(y))
@@ -197,8 +198,8 @@ class FrictionRowSource:
 def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray) -> None:
     """Raise a SwitchingError if the normal load of a joint with friction is not unique.
 
-    `difference` computes the normal loads of the difference between two load distributions; `forces` are the row forces
-    for comparison.
+    `difference` computes the normal loads of the difference between two load distributions; `forces` are the forces
+    along the rows, in comparison with which the difference must be negligible.
     """
     off, _ = difference(np.zeros(0))
     if off > UNIQUE * np.abs(forces).max(initial=0.0):

@@ -1,7 +1,7 @@
 """Impacts, rest and sliding of contacts and joints with friction, at one state.
 
-Rows are the directions of closed gaps and of slip components: r rows, of which the first c are gaps. State vectors are
-(13 n + k,) for n bodies and k auxiliary states.
+A row is the direction of a closed gap or of a slip component. Of the r rows, the first c belong to gaps. State vectors
+are (13 n + k,) for n bodies and k auxiliary states.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Frictional:
     ----------
     gaps : gaps of the system
     frictions : friction elements of the system
-    units : (c,) characteristic sizes of the gaps, m or rad
+    units : (c,) characteristic size of each of c gaps: 1 rad for angles, the length of the system (m) for distances
     """
 
     def __init__(self, gaps: Gaps, frictions: Frictions, units: np.ndarray) -> None:
@@ -53,13 +53,12 @@ class Frictional:
         restitution: np.ndarray,
         noise: float,
     ) -> Struck:
-        """Return the outcome of an impact, with the rates of all rows.
+        """Return the outcome of simultaneous impacts with friction, with the rates (r,) of all r rows.
 
-        Newton's law applies to each gap with an approach speed above its limit in `limits` (c,), and Coulomb's law to
-        the friction impulses of contacts; impulses of joint friction are neglected. Slip with infinite friction
-        coefficient is stopped even if no gap closes. Coefficients of restitution are reduced by a common factor so that
-        no energy is gained. `restitution` (c,) are these coefficients; rates below `noise`, m/s or rad/s, are
-        round-off. The rates of the outcome are (r,).
+        Newton's law applies to each gap with an approach speed above its limit in `limits` (c,), with coefficients of
+        restitution `restitution` (c,) that are reduced by a common factor so that no energy is gained. Coulomb's law
+        applies to the friction impulses of contacts; impulses of joint friction are neglected. Slip with infinite
+        friction coefficient is stopped even if no gap closes. Rates below `noise`, m/s or rad/s, are round-off.
         """
         rates, c = rows.opening.rate, rows.contacts
         grips = [grip for grip in rows.grips if grip.contact is not None]
@@ -109,9 +108,9 @@ class Frictional:
         held: np.ndarray,
         goal: np.ndarray,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
-        """Return the state vector after impulses x (r,) along the rows, the impulses by name, and the rates (r,).
+        """Return the state vector after impulses x (r,) along the rows, the impulses by constraint, and the rates (r,).
 
-        The impulses of the rows in the mask `held` are corrected so that their rates are `goal` (r,).
+        The impulses of the rows in the mask `held` are corrected so that their rates become `goal` (r,).
         """
         lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
         opening, change, multipliers = rows.opening, np.zeros((solver.slots.bodies, 6)), none
@@ -140,7 +139,7 @@ class Frictional:
         limits: Sequence[str],
         parting: np.ndarray,
     ) -> tuple[ContactModes, np.ndarray]:
-        """Return loads and accelerations of the rows, modes of contacts and friction, and round-off thresholds (r,).
+        """Return the loads, accelerations and modes of contacts and friction, and round-off thresholds (r,) of loads.
 
         A load below its threshold is round-off of larger loads. Contacts whose gaps accelerate by no more than the
         round-off of the bodies' accelerations carry no load, except those in the mask `parting`.

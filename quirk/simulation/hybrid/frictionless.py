@@ -1,4 +1,4 @@
-"""Impacts and rest of frictionless contacts at one state; c is the number of closed gaps."""
+"""Impacts and rest of frictionless contacts, at one state; c is the number of closed gaps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Frictionless:
     ----------
     gaps : gaps of a system
     restitution : coefficient of restitution of each gap of the system
-    units : (c,) characteristic sizes of the gaps, m or rad
+    units : (c,) characteristic size of each gap of the system: 1 rad for angles, the length of the system (m) for
+        distances
     """
 
     def __init__(self, gaps: Gaps, restitution: np.ndarray, units: np.ndarray) -> None:
@@ -40,12 +41,12 @@ class Frictionless:
         speeds: tuple[np.ndarray, np.ndarray, np.ndarray],
         solver: Solver,
     ) -> Struck:
-        """Return the outcome of an impact, with the rates (c,) of the gaps.
+        """Return the outcome of simultaneous impacts at c closed gaps, with the rates (c,) of these gaps.
 
-        `closed` are the indices of the closed gaps, `opening` contains the values and rates of all gaps, and W (c, c)
-        is the jump of each rate due to a unit impulse at each gap. `speeds`, (c,) each, are the limits of rebound, of
-        separation and of approach; see `Speeds`. Coefficients of restitution are reduced by a common factor so that no
-        energy is gained.
+        `closed` are the indices of the closed gaps, `opening` contains their values and rates, and W (c, c) is the jump
+        of each rate due to a unit impulse at each gap. `speeds`, (c,) each, are the limits of rebound, of separation
+        and of approach; see `Speeds`. Coefficients of restitution are reduced by a common factor so that no energy is
+        gained.
         """
         rates, (limits, at_rest, noise) = opening.rate, speeds
         if not (rates < -noise).any():
@@ -81,13 +82,20 @@ class Frictionless:
         solver: Solver,
         parting: np.ndarray,
     ) -> ContactState:
-        """Return the contact state: the contacts that stay closed, and those of them that carry a load.
+        """Return the contact state at rest: the contacts that stay closed, and those of them that carry a load.
 
-        `closed` are the indices of the closed gaps, `angles` (K, 3) the 1-2-3 angles of K joints, rad, and W (c, c) the
-        accelerations of the gaps due to unit forces. Contacts whose gaps accelerate by no more than the round-off of
-        the bodies' accelerations stay closed without load, except those in the mask `parting` (c,), whose load has just
-        fallen to zero. Loaded contacts get constraint rows; if there are any, so do closed contacts without load that
-        are not in `parting`.
+        Contacts whose gaps accelerate by no more than the round-off of the bodies' accelerations stay closed without
+        load, except those in `parting`. Loaded contacts get constraint rows; if there are any, so do closed contacts
+        without load that are not in `parting`.
+
+        Parameters
+        ----------
+        t, y : time, s, and state vector
+        angles : (K, 3) 1-2-3 angles of K joints, rad
+        closed : indices of the c closed gaps
+        W : (c, c) accelerations of the gaps due to unit forces along them
+        solver : solver with the bilateral constraints
+        parting : mask (c,) of the contacts whose load has just fallen to zero
         """
         if not closed:
             return ContactState()
@@ -113,7 +121,7 @@ class Frictionless:
 
 
 def response(opening: Opening, solver: Solver, t: float, y: np.ndarray) -> np.ndarray:
-    """Return W (c, c): the jump of the rate of each gap due to a unit impulse at each gap.
+    """Return W (c, c): the jumps of the rates of c gaps due to a unit impulse at each of them.
 
     `opening` contains the force directions of the gaps.
     """
@@ -125,8 +133,9 @@ def response(opening: Opening, solver: Solver, t: float, y: np.ndarray) -> np.nd
 def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, float]:
     """Return the impulses (c,) by Newton's law, the rates (c,) after them, and a factor on coefficients of restitution.
 
-    `e` (c,) are these coefficients; the factor reduces them so that no energy is gained. The impulses are None if
-    interpenetration cannot be prevented. `W` (c, c) is the jump of each rate due to a unit impulse at each gap.
+    The factor reduces the coefficients of restitution `e` (c,) so that no energy is gained. The impulses are None if
+    interpenetration cannot be prevented. `W` (c, c) is the jump of each rate due to a unit impulse at each gap, and
+    `rates` (c,) are the rates before.
     """
     for part in np.linspace(1.0, 0.0, PARTS + 1):
         wanted = -part * e * np.minimum(rates, 0.0)
@@ -140,9 +149,10 @@ def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarra
 
 
 def _solved(W: np.ndarray, held: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Return the least-norm impulses of the contacts in the mask `held` that change their rates by `rates` (c,).
+    """Return the least-norm impulses of the contacts in the mask `held` that change their rates as required.
 
-    `W` (c, c) is the jump of each rate due to a unit impulse at each contact.
+    `rates` (c,) are the required changes of the rates. `W` (c, c) is the jump of each rate due to a unit impulse at
+    each contact.
     """
     if held.sum() == 1:
         return np.asarray(rates[held] / W[held][:, held].ravel())

@@ -48,7 +48,7 @@ MOST_RUNS = 16
 
 @dataclass(frozen=True)
 class HybridMemory:
-    """Snapshot of a run, from which it can be continued, without the stored output states.
+    """Snapshot of a run, from which the run can be continued; stored output states are not included.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class HybridMemory:
 
 
 class HybridRun:
-    """Run of a system through all its events; the result is divided into segments.
+    """Run of a system through all its events; each segment of the result has one set of active constraints and forces.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class HybridRun:
         self._counter = EventCounter(len(self._events) + len(self._contacts))
 
     def start(self, point: RestartPoint) -> None:
-        """Start from a restart point, and process the impacts of closed contacts with approaching surfaces."""
+        """Start from a restart point, and compute the impacts at closed contacts whose surfaces approach each other."""
         t, y, angles = point.t, point.y, point.angles
         self._base, self._resting = point.base, ContactState()
         self._counter.occurrences = Counter(point.often)
@@ -133,10 +133,10 @@ class HybridRun:
         self._begin(t, settled.y, angles, point.pace)
 
     def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
-        """Continue with the active constraints and forces from a state vector y that satisfies the constraints.
+        """Continue from a state vector y on the constraints, after constraints or forces may have been switched.
 
-        `angles` (K, 3) are the joint angles, rad; `pace` contains the step size and the cost statistics for method
-        switching.
+        `angles` (K, 3) are the 1-2-3 angles of K joints, rad; `pace` contains the step size and the cost statistics for
+        method switching.
         """
         configuration = self._contacts.configured(self._base, self._resting)
         plant = self._system.plant_for(configuration)
@@ -158,10 +158,11 @@ class HybridRun:
         angles: np.ndarray,
         pace: ResumePoint,
     ) -> Any:
-        """Return the run of a configuration, prepared to continue from a state vector y.
+        """Return the run object of a configuration, prepared to continue from a state vector y.
 
-        `plant` is the compiled model of the configuration. The run is created on first use. `angles` (K, 3) are the
-        joint angles, rad; `pace` contains the step size and the cost statistics for method switching.
+        The run object is created on first use. `plant` is the compiled model of the configuration, `angles` (K, 3) are
+        the 1-2-3 angles of K joints, rad, and `pace` contains the step size and the cost statistics for method
+        switching.
         """
         # Disabled unilateral constraints are not monitored, although the compiled model is the same.
         key = configuration, self._resting.key
@@ -174,7 +175,7 @@ class HybridRun:
         return current
 
     def _make_run(self, key: Any, plant: CompiledModel) -> None:
-        """Create the run of a configuration, and store it under `key`; the least recently used one is discarded.
+        """Create and store the run object of a configuration; the least recently used run object is discarded.
 
         `key` identifies the configuration and the contact state, and `plant` is the compiled model of both.
         """
@@ -188,10 +189,10 @@ class HybridRun:
             self._runs.popitem(last=False)
 
     def _keep_start_of(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> None:
-        """Store one state as a segment of a configuration, for errors that occur before its run is started.
+        """Store one state as a segment, for errors that occur before the run object of its configuration is started.
 
         `plant` is the compiled model of the configuration, `y` the state vector at time t (s), and `angles` (K, 3) are
-        the joint angles, rad.
+        the 1-2-3 angles of K joints, rad.
         """
         joints, orientation = plant.model.joints, plant.model.carried.state(y).orientation
         turns = Turns.since(joints, orientation, angles, joints.first_quadrants(orientation).reshape(1, -1))
@@ -211,7 +212,7 @@ class HybridRun:
 
     @property
     def altering(self) -> list[str]:
-        """Titles of events with functions that may change values read by other Python functions."""
+        """Titles of events whose user functions may change values that other user functions read."""
         return self._factory.altering()
 
     @property
@@ -244,7 +245,10 @@ class HybridRun:
         return list(self._completed.segments)
 
     def end_segment(self, *, by_event: bool = True) -> None:
-        """End the present segment, by an event or not, and evaluate the quantities that later events may change."""
+        """End the present segment, and evaluate those of its quantities that later events may change.
+
+        `by_event` states whether an event ends the segment.
+        """
         before = len(self._completed.segments)
         self._close_segment()
         for segment in self._completed.segments[before:]:
@@ -288,7 +292,7 @@ class HybridRun:
 
     @property
     def current(self) -> Any:
-        """The run object that integrates the motion with the active constraints and forces."""
+        """The run object that integrates the motion with the presently active constraints and forces."""
         return self._current
 
     @property
@@ -298,7 +302,7 @@ class HybridRun:
 
     @property
     def resting(self) -> ContactState:
-        """Contacts at rest, and sliding and sticking friction."""
+        """Present contact state: closed contacts, and sliding and sticking friction."""
         return self._resting
 
     def restart(self) -> None:
@@ -338,9 +342,10 @@ class HybridRun:
         self._replace_start(now, current.angles)
 
     def _replace_start(self, event_state: EventState, angles: np.ndarray) -> None:
-        """Begin with the present contact state in `event_state` at the initial time, and discard the stored states.
+        """Begin at the initial time with the state `event_state` and the present contacts; discard the stored states.
 
-        `angles` (K, 3) are the joint angles, rad. Loads of the discarded states would be those after the change.
+        `angles` (K, 3) are the 1-2-3 angles of K joints, rad. The stored states are discarded because their loads would
+        be those after the change.
         """
         current = self._current
         stored, pace = bool(self._completed.segments or current.buffer.numbers), current.pace
@@ -351,7 +356,7 @@ class HybridRun:
             self._current.store_state()
 
     def snapshot(self) -> HybridMemory:
-        """Return a snapshot from which the run can be continued, without the stored output states."""
+        """Return a snapshot from which the run can be continued; stored output states are not included."""
         idle = [
             (configuration, resting, run_snapshot.learned(current))
             for (configuration, _), (current, resting) in self._runs.items()
@@ -385,14 +390,14 @@ class HybridRun:
             self._current.store_present_state()
 
     def stored_at(self, t: float) -> tuple[int, int]:
-        """Return the numbers of states and of events that are stored for time t, s."""
+        """Return the number of states and the number of events stored for time t, s."""
         states = self._completed.count_at(t) + self._current.buffer.count_at(t)
         return states, sum(event.time == t for event in self.happenings)
 
     def drop_after(self, t: float, counts: tuple[int | None, int | None]) -> None:
-        """Discard states and events stored for times after t (s), and those at this time beyond the first `counts`.
+        """Discard the states and events stored after time t (s), and at this time all but the first `counts`.
 
-        `counts` are the numbers of states and of events that `stored_at` has returned; None keeps all at this time.
+        `counts` are the numbers of states and of events returned by `stored_at`; None keeps all of them at this time.
         """
         states, events = counts
         self.end_segment(by_event=False)
@@ -431,9 +436,9 @@ class HybridRun:
         return more and not self.stopped
 
     def _process_events(self, hit: Sequence[tuple[Any, int]]) -> None:
-        """Process all event functions that are zero: contacts first, then user-declared events in order of declaration.
+        """Process the event functions that are zero: contacts first, then the user's events in order of declaration.
 
-        `hit` are the keys of these functions, with the directions of their crossings.
+        `hit` are pairs of the key of such a function and the direction of its crossing.
         """
         current, base, resting = self._current, self._base, self._resting
         t, y, angles = current.reached, current.state, current.angles
@@ -487,16 +492,17 @@ class HybridRun:
     def _continue(
         self, event_state: EventState, y: np.ndarray, angles: np.ndarray, *, changed: bool, altered: bool, ended: bool
     ) -> None:
-        """Store the states before and after events, and continue from the state after them.
+        """Store the states before and after events, and continue the run from the state after them.
 
         Parameters
         ----------
         event_state : state after the events
-        y : (13 n + k,) state vector before the events
-        angles : (K, 3) joint angles, rad
+        y : (13 n + k,) state vector of n bodies and k auxiliary states before the events
+        angles : (K, 3) 1-2-3 angles of K joints, rad
         changed : whether the set of active constraints and forces has changed
         altered : whether values read by user functions may have changed
-        ended : whether the segment has been ended because user functions of active constraints or forces are affected
+        ended : whether the segment has already been ended because user functions of active constraints or forces are
+            affected
         """
         current = self._current
         jumped = not np.array_equal(event_state.y, y)
@@ -528,10 +534,10 @@ class HybridRun:
     def _update_contacts(
         self, keys: Sequence[tuple[str, int, str]], event_state: EventState, angles: np.ndarray
     ) -> EventState:
-        """Return the state after contacts have closed or opened, or after an action has changed the state.
+        """Return the state after contacts have closed or opened, or after an event action has changed the state.
 
-        `keys` are the keys of the contacts' event functions that are zero, `event_state` is the state before, and
-        `angles` (K, 3) are the joint angles, rad.
+        `keys` are the keys of the event functions of contacts that are zero, `event_state` is the state before, and
+        `angles` (K, 3) are the 1-2-3 angles of K joints, rad.
         """
         before, resting = event_state, self._resting
         event_state = self._settle_contacts(event_state, angles, keys)
@@ -563,9 +569,9 @@ class HybridRun:
         among: Container[str] | None = None,
         recorded: str | None = None,
     ) -> None:
-        """Record the contacts that have opened or closed, and the friction that sticks or slips, by changed loads.
+        """Record contacts that open or close, and friction that sticks or slips, as events caused by changed loads.
 
-        An impact is one event, together with the changes that it causes.
+        Nothing is recorded for an impact, which is one event including the changes that it causes.
 
         Parameters
         ----------
@@ -573,7 +579,7 @@ class HybridRun:
         resting : contact state before the change
         among : names of the contacts that are recorded if they open, and of the friction elements that are recorded if
             they slip; None to record all changes
-        recorded : name of one whose change has been recorded
+        recorded : name of a contact or friction element whose change is already recorded, or None
         """
         if after.impulse or self._resting == resting:
             return
@@ -591,9 +597,9 @@ class HybridRun:
             self.happenings.append(EventRecord(after.t, name, direction, *energies))
 
     def _internal(self, key: tuple[str, int, str]) -> bool:
-        """Whether a zero of an event function only changes the set of monitored functions.
+        """Whether a zero of an event function only changes which functions are monitored, so that it is not reported.
 
-        It is then not reported to the user. `key` is the key of the event function.
+        `key` is the key of the event function.
         """
         if key[2] == "border":
             return self._resting.closed(key[0])
@@ -606,10 +612,10 @@ class HybridRun:
     def _settle_contacts(
         self, event_state: EventState, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]
     ) -> EventState:
-        """Return the state after the impacts of all closed contacts, and store the new contact state.
+        """Return the state after the impacts of all closed contacts; the new contact state is stored in the run.
 
-        `event_state` is the state before the impacts, `angles` (K, 3) are the joint angles, rad, and `hit` are the keys
-        of the event functions that are zero.
+        `event_state` is the state before the impacts, `angles` (K, 3) are the 1-2-3 angles of K joints, rad, and `hit`
+        are the keys of the event functions that are zero.
         """
         try:
             settled = self._contacts.settle(
@@ -621,9 +627,9 @@ class HybridRun:
         return replace(event_state, y=settled.y, impulse=settled.impulse, restitution_kept=settled.restitution_kept)
 
     def _execute(self, event: Event, action: Any, event_state: EventState, angles: np.ndarray) -> EventState:
-        """Execute an action of `event`, or the actions returned by a user function, and return the state after them.
+        """Execute an action of `event`, or the actions that its user function returns; return the state after them.
 
-        `event_state` is the state before the action, and `angles` (K, 3) are the joint angles, rad.
+        `event_state` is the state before the action, and `angles` (K, 3) are the 1-2-3 angles of K joints, rad.
         """
         if isinstance(action, After):
             for inner in action.actions if self._counter.occurrences[event.name] >= action.count else ():
@@ -650,7 +656,7 @@ class HybridRun:
         return event_state
 
     def _count_event(self, t: float, name: str) -> None:
-        """Count an event at time t, s; an IntegrationError is raised if events follow each other without end."""
+        """Count an event at time t, s; raise an IntegrationError if events follow each other without end."""
         settings, output_times = self._factory.settings, self._factory.output_times
         # In a run without an end the requested time replaces the end, and the present time if none is requested.
         end = output_times[-1] if settings.end == np.inf and output_times is not None else settings.end

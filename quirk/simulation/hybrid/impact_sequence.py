@@ -31,17 +31,17 @@ def in_sequence(
     limits: np.ndarray,
     strike: Strike,
 ) -> Struck:
-    """Return the outcome of a sequence of impacts, with the sums of their impulses and the rates of all closed gaps.
+    """Return the outcome of a sequence of impacts: final state, sums of impulses, and rates of all closed gaps.
 
-    The sequence consists of rounds. In each round impulses act at all closing gaps simultaneously. Contacts at rest
-    take part in the next round if the impulses of this round make their gaps close. When all approach speeds are below
-    the limits of rebound, all contacts are brought to rest simultaneously. In each round coefficients of restitution
-    are reduced by a factor, so that no energy is gained; the smallest of these factors is returned.
+    In each round of the sequence, impulses act at all closing gaps simultaneously. Contacts at rest take part in the
+    next round if these impulses make their gaps close. When all approach speeds are below the limits of rebound, all
+    contacts are brought to rest simultaneously. In each round coefficients of restitution are reduced by a factor, so
+    that no energy is gained; the smallest of these factors is returned.
 
     Parameters
     ----------
-    y : state before the impacts
-    rates : function of the state that returns the rates (c,) of all closed gaps
+    y : state vector before the impacts
+    rates : function of the state vector that returns the rates (c,) of the c closed gaps
     min_speeds : (c,) approach speeds below which there is no impact
     limits : (c,) approach speeds below which there is no rebound
     strike : function that returns the outcome of simultaneous impacts of some contacts
@@ -67,7 +67,7 @@ def in_sequence(
 
 
 def added(one: Mapping[str, Impulse], other: Mapping[str, Impulse]) -> dict[str, Impulse]:
-    """Return the sums of two sets of impulses, by name of constraint."""
+    """Return the sum of two sets of impulses, by name of constraint."""
     total = dict(one)
     for name, impulse in other.items():
         before = total.get(name)

@@ -1,4 +1,4 @@
-"""Uniquely determined loads of contacts that share loads, as functions of multipliers of constraint rows."""
+"""Loads of contacts that share a load, expressed by the multipliers of independent constraint rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Shares:
 
     Parameters
     ----------
-    rows, found : rows, and solution of the contact problem at a state
+    rows, found : the r rows of gaps and slip components, and the solution of their contact problem at a state
     weak : (r,) thresholds of the forces along the rows, below which they are round-off of larger forces
     contacts : names of the closed contacts, in the order of their rows
     """
@@ -58,9 +58,10 @@ class Shares:
         self._patches = [group for group in self._patches if not any({*group} <= {*region} for region in mixed)] + mixed
 
     def _with_loads(self) -> list[list[int]]:
-        """Return the groups of rows that share loads; each has the sticking joints whose normal load it changes, too.
+        """Return the groups of rows that share loads, as lists of indices.
 
-        Groups that contain rows of the same joint, or change its normal load, are one group.
+        A group includes the rows of sticking joints whose normal load it changes. Groups are merged if they contain
+        rows of the same joint, or change its normal load.
         """
         groups, held = self._sharing.groups, self._found.held
         for grip in self._rows.grips:
@@ -74,7 +75,7 @@ class Shares:
         return groups
 
     def _loads(self, load: NormalLoad | ConstantLoad, group: Sequence[int]) -> bool:
-        """Return whether redistributions within a group of rows change the normal load of a joint."""
+        """Whether redistributions of load within a group of rows change the normal load `load` of a joint."""
         if not isinstance(load, NormalLoad):
             return False
         _, changes = load.bearings()
@@ -82,7 +83,7 @@ class Shares:
         return bool(np.abs(changes @ self._sharing.ways_of(group)).max() > least)
 
     def _sticks(self, group: Sequence[int]) -> bool:
-        """Whether all rows of a group belong to sticking contacts, or to sticking joints with at most three rows.
+        """Whether all friction in a group of rows sticks: contacts, and joints with at most three rows of friction.
 
         `group` contains the indices of the rows.
         """
@@ -93,10 +94,10 @@ class Shares:
         return bool(grips) and not sliding and known
 
     def _with_sliding(self) -> list[list[int]]:
-        """Return groups of connected contacts in which sticking contacts share a load with sliding contacts.
+        """Return groups of contacts in which sticking contacts share a load with sliding ones, as lists of rows.
 
-        Each group consists of the constrained rows of all contacts connected by bodies, because sliding friction, which
-        is proportional to its normal load, affects all their loads.
+        Sliding friction is proportional to its normal load, and so affects the loads of all contacts that bodies
+        connect with it; a group has the constrained rows of all these contacts.
         """
         grips, mixed = self._rows.grips, [group for group in self._sharing.groups if self._slides_in_part(group)]
         regions = []
@@ -111,14 +112,14 @@ class Shares:
         return sticks and not self._slides.keys().isdisjoint(group)
 
     def in_patch(self, row: int) -> bool:
-        """Whether the row with index `row` belongs to a sticking contact or joint that shares a load with others."""
+        """Whether the row with index `row` belongs to a sticking contact or joint that shares its load with others."""
         return row not in self._slides and any(row in group for group in self._patches)
 
     def patch_of(self, k: int) -> Patch | tuple[()] | None:
-        """Return the common margin of sticking contacts that share a load, monitored by an event function.
+        """Return the common margin of the sticking contacts that share the load of a friction element, for monitoring.
 
-        `k` is the index of a friction element. The result is () if the margin is monitored for another friction element
-        of the group, and None if no load is shared.
+        `k` is the index of the element. The result is () if the margin is monitored for another friction element of the
+        group, and None if no load is shared.
         """
         row = self._rows.grips[k].rows[0]
         group = next((group for group in self._patches if row in group), None)
@@ -166,27 +167,29 @@ class Shares:
         )
 
     def _terms(self, which: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return weights (k, h) of h multipliers, and constants (k,), of the forces along k rows `which`."""
+        """Return weights (k, h) and constants (k,) that express the forces along k rows by h multipliers.
+
+        `which` are the indices of the rows; each force is its row of weights times the multipliers, plus its constant.
+        """
         weights, offset = self._sharing.weights[list(which)].copy(), self._sharing.offset[list(which)].copy()
         # Sliding friction is proportional to loads of minimum norm.
         offset[[k for k, row in enumerate(which) if row < self._rows.contacts and row in self._sliding]] = 0.0
         return weights, offset
 
     def load(self, contact: int) -> tuple[tuple[str, int, float], ...]:
-        """Return the rows whose multipliers determine the normal load of a contact.
+        """Return the terms of the normal load of a contact: constraint, index of the row and weight of each multiplier.
 
-        `contact` is the index of the contact's normal row. Each item consists of the name of the constraint, the index
-        of the row, and its weight.
+        `contact` is the index of the contact's normal row; constraints are given by name.
         """
         weights = self._sharing.weights[contact]
         terms = zip(self._names, weights.tolist(), strict=True)
         return tuple((name, row, weight) for (name, row), weight in terms if abs(weight) > NO_WEIGHT)
 
     def returns(self, row: int) -> Shared | None:
-        """Return the monitored load of a closed contact without load, next to sliding contacts.
+        """Return the monitored load of a closed contact that carries no load next to sliding contacts.
 
-        `row` is the index of its row. The contact becomes loaded again when this load is positive. Returns None if the
-        load stays zero.
+        `row` is the index of its row. The contact is loaded again when this quantity becomes positive. The result is
+        None if it stays zero.
         """
         W, sharing = self._rows.W, self._sharing
         others = [c for c in np.flatnonzero(self._found.held[: self._rows.contacts]) if c in self._sliding]

@@ -23,7 +23,7 @@ from quirk.jit.keyboard_interrupt import DeferredInterrupt
 
 
 class SteppedRun:
-    """Run with steps taken in Python; without events, it has the interface of `CompiledRun`.
+    """Run with steps taken in Python; it has the interface of `CompiledRun`, but no events.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ class SteppedRun:
 
     Attributes
     ----------
-    buffer : states stored since the run was entered
-    whole : (K, 3) full turns of joint angles when the run was entered, rad
+    buffer : states stored since the last call of `enter`
+    whole : (K, 3) full turns of the angles of K joints at that call, rad
     hit : event functions that are zero; always empty
     """
 
@@ -57,9 +57,10 @@ class SteppedRun:
         self._model, self._outputs_passed, self._solver = solver.model, 0, solver
 
     def enter(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
-        """Continue from a state vector y that satisfies the constraints at time t (s), with joint angles (K, 3), rad.
+        """Continue at time t (s) from a state vector y that satisfies the constraints.
 
-        `flow` is the right-hand side of the equations of motion; `pace` contains the step size.
+        `flow` is the right-hand side of the equations of motion, `angles` (K, 3) are the 1-2-3 angles of K joints, rad,
+        and `pace` contains the step size.
         """
         self._flow, self.reached, self._state = flow, t, y
         self._h, self._grid = pace.h, pace.grid
@@ -82,7 +83,7 @@ class SteppedRun:
 
     @property
     def pace(self) -> ResumePoint:
-        """Data for a continuation with other constraints or forces: step size and index of the next output."""
+        """Data for continuing with other constraints or forces: step size, and index of the next output time."""
         passed = self._outputs_passed + self._recorder.behind
         return ResumePoint(self._h, self._grid, passed)
 
@@ -109,13 +110,13 @@ class SteppedRun:
 
     @property
     def lanes_now(self) -> np.ndarray:
-        """Present state (size,) in the layout of the compiled solver."""
+        """Present state (size,) in the memory layout of the compiled solver."""
         lanes: np.ndarray = self._solver.slots.state_to_lanes(self._state)
         return lanes
 
     @property
     def quadrants_now(self) -> np.ndarray:
-        """Quadrants (2 K,) of the present joint angles."""
+        """Quadrants (2 K,) of the two polar angles of each of K joints at present."""
         return self._counter.quadrants
 
     def events(self) -> tuple[()]:
@@ -138,7 +139,7 @@ class SteppedRun:
 
     @property
     def between(self) -> bool:
-        """True: no step is in progress between two calls of `proceed`."""
+        """True: between two calls of `proceed`, steps taken in Python are complete."""
         return True
 
     def proceed(self, max_steps: int | None = None) -> bool:
@@ -173,7 +174,10 @@ class SteppedRun:
         self.buffer.add(np.array([t]), np.array(y)[None], quadrants)
 
     def _count(self, t_new: float, y_new: np.ndarray) -> None:
-        """Count full turns of joints in a step that ends at (t_new, y_new), and at each output in the step."""
+        """Update the counts of full turns of joints at the end of a step, and at each output within the step.
+
+        `t_new` (s) and `y_new` are the time and the state vector at the end of the step.
+        """
         t, counter, lanes = self.reached, self._counter, self._slots.state_to_lanes
         y, end = lanes(self._state), lanes(y_new)
         begin_step(counter, y, end, t_new - t)
@@ -184,6 +188,6 @@ class SteppedRun:
         end_step(counter, y, end, t_new - t)
 
     def _refer(self, angles: np.ndarray) -> None:
-        """Set the present joint angles (K, 3), rad, as the reference for counting full turns."""
+        """Set the reference for counting full turns to the present joint angles (K, 3) of K joints, rad."""
         if self._model.reads_angles:
             self._flow.refer(self.reached, angles, self._model.joints.rates(self._model.carried.state(self._state)))

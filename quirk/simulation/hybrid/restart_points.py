@@ -27,7 +27,7 @@ class RestartPoint:
     Attributes
     ----------
     t : time, s
-    y : (13 n + k,) state vector, which satisfies the constraints
+    y : (13 n + k,) state vector of n bodies and k auxiliary states, which satisfies the constraints
     angles : (K, 3) 1-2-3 angles of K joints with all turns counted, rad
     base : active constraints and forces, without contacts and without the state of friction
     pace : step size, and cost statistics for method switching

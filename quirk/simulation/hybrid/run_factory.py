@@ -62,7 +62,7 @@ AUTO, EXPLICIT = "auto", "Vern9"
 
 @dataclass(frozen=True)
 class FactoryMemory:
-    """Snapshot of the data shared by the runs of a factory.
+    """Snapshot of the data that the run objects of a factory share.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class RunFactory:
         return FactoryMemory(self.breaks.snapshot(), deepcopy(self.statistics), solvers)
 
     def recall(self, saved: FactoryMemory) -> None:
-        """Restore the data of a snapshot."""
+        """Restore the shared data of the run objects from a snapshot."""
         self.breaks.recall(saved.breaks)
         vars(self.statistics).update(vars(deepcopy(saved.statistics)))
         self._settled.clear()
@@ -175,14 +175,14 @@ class RunFactory:
                 self._settled.add(plant)
 
     def altering(self) -> list[str]:
-        """Return the titles of events with functions that may change values read by other Python functions."""
+        """Return the titles of events whose user functions may change values that other user functions read."""
         changes = [solver.refuse for solver in self._solvers.values()]
         return [
             f"{event}" for event in self.events if any(c.may_alter(f) for c in changes for f in event.user_functions)
         ]
 
     def check_reads(self, t: float) -> None:
-        """Raise an IntegrationError at time t (s) if a value compiled into a user function has changed."""
+        """Raise an IntegrationError, for time t (s), if a value compiled into a user function has changed since."""
         found = [name for solver in self._solvers.values() for name in solver.refuse.unforeseen()]
         if found:
             raise IntegrationError(
@@ -193,7 +193,7 @@ class RunFactory:
             )
 
     def settled(self, plant: CompiledModel, y: np.ndarray, t: float) -> Solver:
-        """Return the solver of a compiled model with independent rows selected at a state vector y and time t, s."""
+        """Return the solver of a compiled model, with the independent rows selected at state vector y and time t, s."""
         solver = self.solver_of(plant)
         # Without redundant rows there is no choice, at any state.
         if plant not in self._settled or solver.redundant:
@@ -202,7 +202,7 @@ class RunFactory:
         return solver
 
     def flow(self, plant: CompiledModel, state: State, t: float) -> Flow | SparseFlow:
-        """Return the right-hand side of the equations of motion, with the projection onto the constraints.
+        """Return the right-hand side of the equations of motion, which also projects states onto the constraints.
 
         `plant` is the compiled model, and `state` the initial state at time t, s.
         """
@@ -216,7 +216,7 @@ class RunFactory:
         return Flow(plant.model, plant.metric, chooser, state, t, on_constraints=on_constraints, **options)
 
     def new_run(self, plant: CompiledModel, guards: Sequence[EventFunction]) -> CompiledRun | SteppedRun:
-        """Return a run of a compiled model that monitors user-declared events and the event functions `guards`."""
+        """Return a run object of a compiled model that monitors the user's events and the event functions `guards`."""
         guards = [*self.guards, *guards]
         if self.compiled:
             switching = self.method == AUTO
@@ -240,12 +240,15 @@ class RunFactory:
         return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.output_times, self.statistics)
 
     def check_located(self, part: str) -> None:
-        """Raise an InputError for an event, contact or other part that switches, if steps are not compiled."""
+        """Raise an InputError if steps are taken in Python; `part` is an event, contact or other part that switches."""
         if not self.compiled:
             raise unlocated("simulate", part, self.method)
 
     def check_motions(self, plant: CompiledModel, t: float) -> None:
-        """Raise an IntegrationError if the run of a compiled model ends at time t (s) because a motion ends."""
+        """Raise an IntegrationError if a run that stops at time t (s) stops early, because a prescribed motion ends.
+
+        `plant` is the compiled model of the run.
+        """
         if t >= self.settings.end:
             return
         owner, motion = min(motions_of(plant.model), key=lambda pair: pair[1].end)
@@ -256,7 +259,7 @@ class RunFactory:
         )
 
     def _series(self, plant: CompiledModel) -> Taylor | Tableau:
-        """Return the Taylor method; if a load or motion has no Taylor series, warn and return another method.
+        """Return the Taylor method or, with a warning, another method if a load or motion has no Taylor series.
 
         `plant` is the compiled model with the loads and motions.
         """
@@ -281,9 +284,10 @@ class RunFactory:
         pace: ResumePoint,
         plant: CompiledModel,
     ) -> None:
-        """Start or continue a run from a state vector y on the constraints at time t (s).
+        """Start or continue a run object at time t (s) from a state vector y that satisfies the constraints.
 
-        The joint angles are `angles` (K, 3), rad, `pace` contains the step size, and `plant` is the compiled model.
+        `angles` (K, 3) are the 1-2-3 angles of K joints, rad, `pace` contains the step size, and `plant` is the
+        compiled model.
         """
         flow: Any = self.flow(plant, plant.model.carried.state(y), t)
         run.enter(flow, t, y, angles, pace)
@@ -323,9 +327,9 @@ class RunFactory:
 
 
 def unlocated(owner: str, part: str, method: str) -> InputError:
-    """Return the error for an event, contact or other part that switches while steps are not compiled.
+    """Return the error for a part that switches (event, contact or other) if steps are not compiled.
 
-    `owner` is the name of the caller, `part` the title of the part.
+    `owner` is the name of the calling function, `part` the title of the part.
     """
     chosen, instead = 'solver="dense"', 'solver="sparse"'
     if method in STIFF_METHODS:
@@ -336,7 +340,7 @@ def unlocated(owner: str, part: str, method: str) -> InputError:
 
 
 def loads_vary(model: Model) -> bool:
-    """Return whether loads may vary with time by themselves, faster than the motion of bodies.
+    """Whether loads may vary with time by themselves, faster than the motion of bodies.
 
     This is the case for user functions, and for prescribed motions other than polynomials of degree one.
     """

@@ -1,4 +1,4 @@
-"""Completed segments of a run, with the active constraints and forces of each."""
+"""Completed segments of a run, with the active constraints and forces of each segment."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class SegmentStore:
         self.configurations.append(configuration)
 
     def count_at(self, t: float) -> int:
-        """Return the number of states at time t, s."""
+        """Return the number of stored states at time t, s."""
         later = takewhile(lambda segment: segment.time[-1] >= t, reversed(self.segments))
         return sum(int((segment.time == t).sum()) for segment in later)
 
     def drop_after(self, t: float, count: int | None) -> None:
-        """Discard all states after time t, s, and all but the first `count` at this time; None keeps all of these."""
+        """Discard all states after time t, s, and at this time all but the first `count`; None keeps all of these."""
         remaining = []
         for segment, configuration in zip(self.segments, self.configurations, strict=True):
             earlier, until = (int(np.searchsorted(segment.time, t, side=side)) for side in ("left", "right"))

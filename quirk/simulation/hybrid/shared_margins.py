@@ -1,6 +1,7 @@
-"""Common margin of sticking contacts and joints that share a load, as a watched quantity of a run.
+"""Common margin of sticking contacts and joints that share a load, monitored during a run.
 
-Forces along the r rows of a contact problem are functions of h multipliers and d redistributions of load.
+Forces along the r rows of a contact problem are linear functions of h constraint multipliers and of the amounts of d
+redistributions of load, which do not change the motion.
 """
 
 from __future__ import annotations
@@ -30,15 +31,17 @@ def margin(
     sliding: Sequence[str | None],
     level: float,
 ) -> Patch:
-    """Return the largest margin to the limits of friction of sticking contacts and joints that share a load.
+    """Return the common margin of sticking contacts and joints that share a load, as a quantity monitored for an event.
+
+    The margin is the largest that any redistribution of the load leaves to the limits of friction.
 
     Parameters
     ----------
-    rows, sharing : rows of the contact problem, and loads along them
+    rows, sharing : the r rows of the contact problem, and loads along them
     names : constraint and row index of each of the h multipliers
     group : indices of the rows that share the load
     members : indices of the sticking friction elements of these rows
-    ways : (r, d) redistributions of the load within the group
+    ways : (r, d) changes of the forces along the rows by d redistributions of the load within the group
     sliding : name of the sliding friction element of each contact of the group, or None
     level : margin, N, at which the event occurs
     """
@@ -112,10 +115,11 @@ class _Bearings:
 
 
 def _bearings(rows: FrictionRows, sharing: Sharing, n: int, group: Sequence[int], ways: np.ndarray) -> _Bearings:
-    """Return the bearing forces of the joint with friction element `n` as functions of the shared loads of a group.
+    """Return the forces in the bearings of a joint as functions of the shared loads of a group of rows.
 
-    In a run the independent rows carry the whole load. The shared load differs from it by a redistribution, which
-    changes the bearing forces. For the other arguments see `margin`.
+    During a run the multipliers of independent rows carry the whole load. The shared load differs from it by a
+    redistribution, which changes the bearing forces. `n` is the index of the joint's friction element; for the other
+    arguments see `margin`.
     """
     load, friction = rows.grips[n].load, rows.frictions[n]
     assert isinstance(load, NormalLoad)

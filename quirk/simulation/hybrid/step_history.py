@@ -32,10 +32,10 @@ class Stretch:
     plant : compiled model of the active constraints and forces
     base, resting : active constraints and forces without contacts, and contact state
     t : start time, s
-    start, end : (13 n + k,) state vectors at the start and at the end
+    start, end : (13 n + k,) state vectors of n bodies and k auxiliary states at the start and at the end
     angles : (K, 3) 1-2-3 angles of K joints at the start, with all turns counted, rad
     reached : end time, s
-    parts : groups of steps, each with one method, see `Steps`
+    parts : groups of consecutive steps taken with the same method, see `Steps`
     hit : event functions that are zero at the end and may change the motion
     """
 
@@ -53,7 +53,7 @@ class Stretch:
 
     @property
     def steps(self) -> list[Steps]:
-        """The steps, in groups of consecutive steps with the same method."""
+        """The integration steps of the interval, in groups of consecutive steps with the same method."""
         return steps_of([self])
 
     def is_continuous_with(self, following: Stretch) -> bool:
@@ -63,7 +63,7 @@ class Stretch:
 
 
 def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
-    """Return the steps of consecutive intervals without jumps between them, in groups with the same method."""
+    """Return the steps of consecutive intervals without jumps between them, in groups of steps with the same method."""
     parts = [part for stretch in stretches for part in stretch.parts]
     grouped = [list(group) for _, group in groupby(parts, lambda part: part.method.name)]
     ends = [*(group[0].start for group in grouped[1:]), stretches[-1].end] if grouped else []
@@ -74,7 +74,7 @@ def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
 
 
 def going_on(stretches: Sequence[Stretch]) -> list[list[int]]:
-    """Return groups of consecutive intervals without jumps between them, as lists of indices."""
+    """Return groups of consecutive intervals between which nothing jumps, as lists of indices of the intervals."""
     groups = [[0]]
     for k in range(1, len(stretches)):
         if stretches[k - 1].is_continuous_with(stretches[k]):
@@ -113,14 +113,14 @@ class StepHistory:
         self.stretches.append(Stretch(segment, plant, base, resting, t, y.copy(), angles.copy(), y.copy(), t))
 
     def move_steps_from(self, run: CompiledRun) -> None:
-        """Move the steps recorded by a run object to the present interval."""
+        """Append the steps recorded by a run object to the present interval, and clear its record."""
         stretch = self.stretches[-1]
         stretch.parts += run.output.parts
         run.output.parts = []
         stretch.end, stretch.reached = run.state.copy(), run.reached
 
     def happen(self, run: CompiledRun) -> None:
-        """Record the event functions that are zero at the end of the present interval."""
+        """Move the steps of a run object to the present interval, and record its event functions that are zero."""
         self.move_steps_from(run)
         keys = [key for key, _ in run.hit]
         self.stretches[-1].hit = tuple(guard for guard in run.watch.guards if guard.key in keys)

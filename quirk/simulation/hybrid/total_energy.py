@@ -15,7 +15,7 @@ from .event_actions import EventState
 
 
 def total_energy(system: System, event: EventState) -> float:
-    """Return the total energy of a state before or after an event, J."""
+    """Return the total energy (J) of a system in its state before or after an event, `event`."""
     model = system.plant_for(event.configuration).model
     state = model.carried.state(event.y)
     total = float(kinetic_energy(model, state) + gravity_energy(model, state))
@@ -24,9 +24,9 @@ def total_energy(system: System, event: EventState) -> float:
 
 
 def stored_energy(stores: Sequence[Any], t: float, state: State) -> float:
-    """Return the total energy (J) stored in force elements at time t (s) and a state.
+    """Return the sum of the energies (J) stored in force elements at time t (s) and a state.
 
-    `stores` are pairs of an element and the indices of its bodies.
+    `stores` are pairs of a force element and the indices of its bodies.
     """
     kin = Kinematics.of(state)
     moving = PoseDerivatives.of(kin, 1)

@@ -1,4 +1,4 @@
-"""Actuators of inverse dynamics: force elements with unknown effort over time.
+"""Actuators of inverse dynamics: force elements whose effort over time is unknown.
 
 An effort is a force (N) or a torque (N m).
 """
@@ -29,15 +29,15 @@ KINDS = "an Actuator, Controller, JointTorque, JointForce, Force, Torque or Thru
 
 @dataclass(frozen=True)
 class Actuation:
-    """Actuator with unknown effort.
+    """Actuator of inverse dynamics, whose effort (force, N, or torque, N m) is to be computed.
 
     Attributes
     ----------
-    name : name given by the user
+    name : name passed by the user
     element : name of the force element that exerts the effort
     replaces : whether this force element replaces an element of the same name in the system
     torque : True if the effort is a torque, N m, False if it is a force, N
-    exerting : function that returns the force element for an effort over time
+    exerting : function that returns the force element for a given effort over time
     """
 
     name: str
@@ -48,7 +48,7 @@ class Actuation:
 
 
 def actuations(system: System, names: Any) -> list[Actuation]:
-    """Return the actuators with the given names.
+    """Return the actuators for the user's argument `names`.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def _on_body(part: Force | Torque) -> Actuation:
 
 
 def actuated(system: System, actuators: Sequence[Actuation], efforts: Sequence[Effort]) -> System:
-    """Return the system in which `actuators` exert the given efforts over time."""
+    """Return a copy of a system in which `actuators` exert the given efforts, functions of time."""
     bare = system.without(*(actuation.element for actuation in actuators if actuation.replaces))
     return bare.with_parts(*(actuation.exerting(effort) for actuation, effort in zip(actuators, efforts, strict=True)))
 
@@ -144,7 +144,7 @@ def over_time(times: np.ndarray, values: np.ndarray) -> Effort:
 
 
 def costs(actuators: Sequence[Actuation], weights: Any, length: float) -> np.ndarray:
-    """Return the weights (k,) of the squares of k efforts in the minimized sum.
+    """Return the weights (k,) of the squares of k efforts in the sum that inverse dynamics minimizes.
 
     `weights` is the user's argument. By default a weight is 1 for a force and 1 / length^2 for a torque, with `length`
     in m.

@@ -166,7 +166,7 @@ class _Problem:
         )
 
     def acting(self, efforts: np.ndarray) -> Segment:
-        """Return the motion of the system with efforts (nt, k), N or N m, at its actuators."""
+        """Return the prescribed motion for a system whose actuators exert efforts (nt, k), N or N m."""
         over = [over_time(self.motion.time, effort) for effort in efforts.T]
         self.system = actuated(self.user_system, self.actuators, over)
         self.system.disable(*self.replaced)
@@ -177,7 +177,7 @@ class _Problem:
         return Segment(system.plant, motion.time, motion.flat, motion.turns, self.reach.rank)
 
     def _remaining_loads(self, segment: Segment, but: Sequence[str] = ()) -> np.ndarray:
-        """Return the loads (nt, n, 6), inertial frame, to be exerted on n bodies by actuators and constraints.
+        """Return the loads (nt, n, 6), inertial frame, that actuators and constraints must exert on n bodies.
 
         They are the inertial loads of the motion `segment`, minus gravity and the loads of all force elements, except
         those named in `but`.
@@ -191,7 +191,7 @@ class _Problem:
             raise InputError(self._unreached(pushes, trouble)) from None
 
     def _unreached(self, unit_loads: list[UnitLoads], error: UnreachedFreedomsError) -> str:
-        """Return an error message that names the motions that cannot be produced by any actuator.
+        """Return an error message that names the bodies whose required motions no actuator can produce.
 
         `unit_loads` are the loads of the actuators for unit efforts, and `error` is the error of the computation.
         """
@@ -212,7 +212,7 @@ class _Problem:
 
 
 def _replaced(system: System, names: Any) -> list[str]:
-    """Return the names of the drivers to be replaced by actuators; by default all enabled drivers."""
+    """Return the names of the drivers that actuators replace: those in `names` or, by default, all enabled drivers."""
     active = [constraint for constraint in system.constraints if constraint.name in system.model.joint_rows]
     if names is None:
         return [constraint.name for constraint in active if follows_motions(constraint)]

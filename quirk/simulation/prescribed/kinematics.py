@@ -1,4 +1,4 @@
-"""Kinematics: positions and their time derivatives of mechanisms whose degrees of freedom are all driven."""
+"""Kinematics of mechanisms whose degrees of freedom are all driven: positions and their time derivatives."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class KinematicResult(Result):
 
     @property
     def _course(self) -> str:
-        """Line of the result's summary with the number of computed positions and the computing time."""
+        """Line of the summary that states how many positions were computed, and the computing time."""
         cost = self.statistics
         return f"{len(self.time)} positions to {self.time[-1]:g} s in {cost.wall_time:.2g} s, by {cost.steps} steps"
 
@@ -171,7 +171,7 @@ def _check_motions(system: System, start: float, end: float) -> None:
 
 
 def _start(system: System, solver: Solver, t: float) -> State:
-    """Return the assembled state of the mechanism at the first time, s."""
+    """Return the assembled state of the mechanism at the first time t, s."""
     state = system.initial_state()
     y = solver.slots.state_to_lanes(system.model.carried.flat(state))
     solver.settle_near(y, t)
@@ -237,7 +237,7 @@ def _unreached_message(system: System, error: UnreachedError, reached: float, ta
 
 
 def _too_fast_message(system: System, error: UnreachedError, reached: float, target: float) -> str:
-    """Return an error message for a time interval with too many continuation steps; it names the fastest driver.
+    """Return an error message for a time interval that needs too many continuation steps; it names the fastest driver.
 
     The interval is from `reached` to `target`, s; `error` is the error of the computation.
     """

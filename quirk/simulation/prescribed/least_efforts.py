@@ -1,10 +1,11 @@
 """Actuator efforts of least norm that produce a prescribed motion.
 
-A motion requires the loads M a - Q on the n bodies. The passive constraints A carry a part A^T lambda of them, and the
-k actuators must exert the remaining part. The part that is not carried by constraints accelerates the mechanism: an
-impulse on the mechanism at rest changes its velocities by W z, where W W^T = M^-1 and z is the projection of W^T times
-the impulse onto the motions allowed by the constraints, in coordinates of the mass metric. Therefore the efforts u
-solve Z u = z, with a column of Z for each actuator; Z has rank f if the actuators reach all f degrees of freedom.
+A motion with accelerations a of n bodies requires the loads M a - Q in addition to the applied loads Q. The passive
+constraints with rows A carry a part A^T lambda of these loads, and the k actuators must exert the rest. The part of a
+load p that constraints do not carry is the one that accelerates the mechanism: as an impulse on the mechanism at rest,
+p changes the velocities by W z, where W W^T = M^-1 and z is the projection of W^T p onto the motions allowed by the
+constraints, in coordinates of the mass metric. Therefore the efforts u (k,) solve Z u = z, with a column of Z for the
+unit load of each actuator; Z has rank f if the actuators reach all f degrees of freedom.
 """
 
 from __future__ import annotations
@@ -47,10 +48,9 @@ def inertia_loads(model: Model, state: State, linear: np.ndarray, angular: np.nd
 
 
 def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Sequence[str] = ()) -> np.ndarray:
-    """Return the sum of gravity and of the loads of all force elements, (nt, n, 6) on n bodies, inertial frame.
+    """Return the sum of gravity and of the loads of force elements on n bodies, (nt, n, 6), inertial frame.
 
-    `forces` are the loads of the force elements by name. `count` is the number nt of times. Elements named in `but` are
-    omitted.
+    `forces` are the loads of the force elements by name, at `count` = nt times. Elements named in `but` are left out.
     """
     total = np.zeros((count, len(model.mass) + 1, 6))
     total[:, :-1, :3] = model.mass[:, None] * model.gravity
@@ -62,7 +62,7 @@ def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Seq
 
 
 class UnitLoads:
-    """Loads of an actuator with unit effort, at nt times.
+    """Loads that an actuator exerts with unit effort, at nt times.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class UnitLoads:
         self.loads, self._bodies = forces[name].loads[:, :, 0], len(model.mass)
 
     def at(self, row: int) -> np.ndarray:
-        """Return the loads (n, 6) on all n bodies at the time index `row`."""
+        """Return the loads (n, 6) on all n bodies at the time with index `row`."""
         by_body = np.zeros((self._bodies + 1, 6))
         np.add.at(by_body, self.rows, self.loads[row])
         return by_body[:-1]
@@ -132,7 +132,7 @@ class ActuatorMap:
         return efforts
 
     def reached(self, pushes: Sequence[UnitLoads], row: int) -> np.ndarray:
-        """Return the accelerations (6 n, k) of n bodies for unit efforts of k actuators, at the time index `row`.
+        """Return the accelerations (6 n, k) of n bodies for unit efforts of k actuators, at the time with index `row`.
 
         The accelerations are in coordinates of the mass metric. `pushes` are the loads of the actuators for unit
         efforts.
@@ -140,7 +140,7 @@ class ActuatorMap:
         return self._solver.unbalanced_loads(*self._at(row), np.stack([push.at(row) for push in pushes]))[0].T
 
     def _at(self, row: int) -> tuple[np.ndarray, float]:
-        """Return the state at the time index `row`, in the memory layout of the solver, and the time, s."""
+        """Return the state at the time with index `row`, in the memory layout of the solver, and this time, s."""
         solver, t = self._solver, float(self.times[row])
         if solver.redundant:
             solver.choose_state(self.model.carried.state(self.flat[row]), t)

@@ -1,10 +1,10 @@
 """Sensitivities of a run: derivatives of the motion with respect to initial state and parameters.
 
 Common terms: n is the number of bodies, k the number of auxiliary states (internal variables and work), and D the
-number of scalar parameters. A variation is the derivative of the state vector with respect to a parameter, an array (D,
-13 n + k); as motions of bodies it is (n, 12, D): displacement, rotation, and variations of velocity and angular
-velocity, see `quirk.dynamics.model.directions`. An interval (class `Stretch`) is a sequence of steps without jumps of
-the state and with the same active constraints and forces. A course is the integrator of variations for one compiled
-model. The derivatives of the system (`ParameterChange`) are the derivatives of its constants and initial state with
-respect to parameters.
+number of scalar parameters. A variation is the derivative of the state vector with respect to a parameter, an array (13
+n + k,). For bodies it is also expressed by displacements and rotations, (n, 12): displacement, rotation, and variations
+of velocity and angular velocity, see `quirk.dynamics.model.directions`. An interval (class `Stretch`) is a sequence of
+steps without jumps of the state and with the same active constraints and forces. A course is the integrator of
+variations for one compiled model. The derivatives of the system (`ParameterChange`) are the derivatives of its
+constants and initial state with respect to parameters.
 """

@@ -86,7 +86,7 @@ def gradient_of(
     Parameters
     ----------
     result : result of the run; steps must end at all output times
-    stretches : intervals of steps of the run
+    stretches : intervals of integration steps of the run
     factory : factory of run objects, one for each set of active constraints and forces
     parameters : parameters of the gradient
     objective : scalar function of the run that is differentiated
@@ -118,8 +118,8 @@ def gradient_of(
 def _evaluated_rows(result: Result, output_times: np.ndarray | None) -> list[list[int]]:
     """Return, for each segment, the indices of the outputs at which the objective is evaluated.
 
-    Each output time is used once; of two states at the time of an event, the last one is used. `output_times` (nt,), s,
-    are the output times, or None for all stored times.
+    Each output time is evaluated once; of two states at the time of an event, the last one is used. `output_times`
+    (nt,), s, are the output times, or None for all stored times.
     """
     rows = [(t, s, row) for s, segment in enumerate(result.segments) for row, t in enumerate(segment.time)]
     if output_times is not None:
@@ -130,9 +130,9 @@ def _evaluated_rows(result: Result, output_times: np.ndarray | None) -> list[lis
 
 
 def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> None:
-    """Warn if steps are too long for accurate variations; each interval is tested with a random variation.
+    """Warn if steps are too long for accurate variations, which is tested with a random variation in each interval.
 
-    `stretches` are the intervals of steps; `backwards` provides the integrators of variations.
+    `stretches` are the intervals of integration steps; `backwards` provides the integrators of variations.
     """
     if any(not _serve(stretch, backwards) for stretch in stretches if stretch.steps):
         warnings.warn(
@@ -144,10 +144,10 @@ def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> N
 
 
 def _serve(stretch: Stretch, backwards: Backwards) -> bool:
-    """Whether the steps of an interval are short enough for accurate variations.
+    """Whether the integration steps of an interval are short enough for accurate variations.
 
-    A random variation along the steps is compared with that along subdivided steps. `stretch` is the interval;
-    `backwards` provides the integrators of variations.
+    A random variation integrated along the steps is compared with the same variation integrated along subdivided steps.
+    `stretch` is the interval; `backwards` provides the integrators of variations.
     """
     model, cut, uncut = (
         stretch.plant.model,
@@ -175,19 +175,20 @@ def _serve(stretch: Stretch, backwards: Backwards) -> bool:
 
 
 def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """Return the derivatives (D, 13 n + k) of the initial state vector, before its projection onto the constraints.
+    """Return the derivatives of the initial state vector with respect to D parameters, (D, 13 n + k).
 
-    `stretch` is the first interval of the run, and `changes` are the derivatives of the system.
+    They are not projected onto the constraints. `stretch` is the first interval of the run, with n bodies and k
+    auxiliary states, and `changes` are the derivatives of the system.
     """
     model = stretch.plant.model
     return as_changes(model, stretch.start, *start_of(model, changes))
 
 
 def _check(stretch: Stretch, factory: RunFactory, changes: Sequence[ParameterChange]) -> None:
-    """Raise an InputError if redundant rows contradict the independent rows initially when a parameter varies.
+    """Raise an InputError if a varied parameter makes redundant rows contradict the independent rows at the start.
 
     `stretch` is the first interval of the run, `factory` the factory of its run objects, and `changes` are the
-    derivatives of the system.
+    derivatives of the system with respect to the parameters.
     """
     if not changes:
         return

@@ -30,12 +30,12 @@ CLOSE = 4 * np.finfo(float).eps
 
 
 class Backwards:
-    """Backward propagation of the derivatives of a scalar function of a run with respect to its states.
+    """Backward propagation, by the adjoint method, of the derivatives of a scalar function of a run.
 
     Parameters
     ----------
     system : System
-    stretches : intervals of steps of the run
+    stretches : intervals of integration steps of the run
     factory : factory of run objects, one for each set of active constraints and forces
     changes : derivatives of the system with respect to the D parameters
 
@@ -53,7 +53,7 @@ class Backwards:
         self._forward_integrators: dict[tuple[CompiledModel, bool], Varied] = {}
 
     def course(self, plant: CompiledModel) -> Reversed:
-        """Return the backward integrator of a compiled model; it is created when first needed."""
+        """Return the integrator that propagates derivatives backward with a compiled model, created on first use."""
         if plant not in self._courses:
             settings = self._factory.settings
             # Steps of Taylor series are recorded in parts, which are steps of the method `instead`.
@@ -63,7 +63,10 @@ class Backwards:
         return self._courses[plant]
 
     def forward_integrator(self, plant: CompiledModel, *, cuts: bool = True) -> Varied:
-        """Return the forward integrator of variations of a compiled model; `cuts` allows it to subdivide steps."""
+        """Return the forward integrator of variations of a compiled model.
+
+        `cuts` states whether it may subdivide steps.
+        """
         if (plant, cuts) not in self._forward_integrators:
             settings = self._factory.settings if cuts else self._factory.settings._replace(rtol=0.0)
             self._forward_integrators[plant, cuts] = Varied(plant.solver(), settings)
@@ -76,9 +79,9 @@ class Backwards:
         counted: Sequence[Sequence[int]],
         sources: Sequence[np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the derivatives of a scalar function with respect to the initial state vector and to D parameters.
+        """Return the derivatives of a scalar function of the run with respect to the initial state and to D parameters.
 
-        The shapes of the two results are (13 n + k,) and (D,).
+        The results have the shapes (13 n + k,), for n bodies and k auxiliary states, and (D,).
 
         Parameters
         ----------
@@ -114,10 +117,10 @@ class Backwards:
         angles: np.ndarray,
         end_derivatives: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the derivatives of the scalar function with respect to the state at the start of a sequence of steps.
+        """Propagate the derivatives of the scalar function back across a sequence of integration steps.
 
-        Returns these derivatives, (13 n + k,) for n bodies and k auxiliary states, and those with respect to D
-        parameters, (D,).
+        Returns the derivatives with respect to the state at the start of the steps, (13 n + k,) for n bodies and k
+        auxiliary states, and those with respect to D parameters, (D,).
 
         Parameters
         ----------
@@ -143,9 +146,9 @@ class Backwards:
         """Propagate the derivatives of the scalar function back across the event at the end of interval k.
 
         `derivatives` (13 n + k,) are the derivatives with respect to the state after the event. Returns the derivatives
-        with respect to the state before the event, (13 n + k,), and to the D parameters, (D,). Since the jump is linear
-        in variations allowed by the constraints, it is evaluated for a basis of these variations, and for each
-        parameter together with the smallest compatible variation of the state.
+        with respect to the state before the event, (13 n + k,), and to the D parameters, (D,). The jump is linear in
+        the variations that the constraints allow. It is therefore evaluated for a basis of these variations and, for
+        each parameter, with the smallest variation of the state that is compatible with the parameter's.
         """
         before, after = self._stretches[k], self._stretches[k + 1]
         parameters, none = len(self._changes), np.zeros(len(self._changes))
@@ -168,7 +171,7 @@ class Backwards:
     def _by_state(free: NullSpaceBasis, by_basis: np.ndarray) -> np.ndarray:
         """Return the gradient of a scalar with respect to a state vector, (13 n + k,).
 
-        `by_basis` are its derivatives along the basis `free` of allowed motions.
+        `by_basis` are the derivatives of the scalar along the basis `free` of motions that the constraints allow.
         """
         point, size = free.point, FREEDOMS * free.point.bodies
         count = size + point.internal
@@ -180,7 +183,7 @@ class Backwards:
 
 
 def _steps_until(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
-    """Return the steps up to the one that ends at time t (s), at least the first step.
+    """Return the steps up to the one that ends at time t (s), and at least the first step.
 
     `parts` are the steps in groups with the same method, and `slots` is the memory layout of their states.
     """
@@ -195,7 +198,7 @@ def _steps_until(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
 
 
 def _with_rows(parts: Sequence[Steps], times: np.ndarray) -> list[tuple[Steps, np.ndarray]]:
-    """Return groups of steps, each with the output index at the end of each step, -1 for no output.
+    """Return groups of steps, each with the index of the output time at the end of each step, -1 for none.
 
     `parts` are the groups of steps. The output `times` (s) must be distinct.
     """

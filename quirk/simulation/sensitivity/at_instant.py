@@ -26,18 +26,18 @@ OWNER = "Result: sensitivity"
 
 
 class Instant:
-    """State of a run at one output time, with derivatives with respect to D parameters.
+    """State of a run at one output time, with its derivatives with respect to D parameters.
 
     Attributes
     ----------
-    variation : derivatives of the state and of its rates
+    variation : derivatives of the state and of its time derivative with respect to the parameters
     """
 
     def __init__(self, point: Point, variation: OperatingVariation, changes: Sequence[ParameterChange]) -> None:
         self._point, self.variation, self._parameter_changes = point, variation, changes
 
     def read(self, names: Sequence[str]) -> np.ndarray:
-        """Return the derivatives (q, D) of q quantities with the given names."""
+        """Return the derivatives (q, D) of q named quantities with respect to the D parameters."""
         point = self._point
         listed = quantities(OWNER, "a quantity", point.system, names)
         return np.array([self._read(quantity) for quantity in listed])
@@ -58,7 +58,7 @@ class Instant:
         return QuantityDerivatives(self._point, self.variation)
 
     def _explicit(self, quantity: Named) -> np.ndarray:
-        """Return the derivatives (D,) of a quantity at constant state.
+        """Return the derivatives (D,) of a quantity with respect to D parameters at constant state.
 
         They are nonzero if parameters displace joint frames on which the quantity depends.
         """
@@ -72,10 +72,10 @@ class Instant:
 def instants(
     system: System, segment: Segment, variations: np.ndarray, changes: Sequence[ParameterChange]
 ) -> Iterator[Instant]:
-    """Yield the states of a segment at all its output times, with their derivatives.
+    """Yield the state at each output time of a segment, with its derivatives with respect to D parameters.
 
-    `variations` (nt, D, 13 n + k) are the derivatives of the state vectors, and `changes` the derivatives of the
-    system.
+    `variations` (nt, D, 13 n + k) are the derivatives of the state vectors of n bodies and k auxiliary states, and
+    `changes` the derivatives of the system.
     """
     solver, model = segment.plant.solver(), segment.model
     changes = in_force(changes, system, segment.replaced)

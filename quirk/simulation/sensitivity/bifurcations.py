@@ -1,10 +1,10 @@
 """Detection of singular configurations in a run, at which the motion branches when a parameter varies.
 
-The m constraint rows of n bodies, scaled to unit length, form a matrix A with the singular value decomposition U S V^T.
-The smallest singular value, tracked along the motion with its vectors, passes through zero at a singular configuration.
-The variations dq of poses satisfy A dq = -Phi_p, where Phi_p is the derivative of the residuals with respect to a
-parameter. If the left singular vector of the smallest singular value has a component along Phi_p, there is no solution
-at the singular configuration, and dq becomes unbounded near it.
+The m constraint rows of n bodies, scaled to unit length, form a matrix A (m, 6 n) with the singular value decomposition
+U S V^T. The smallest singular value, tracked along the motion with its singular vectors, passes through zero at a
+singular configuration. The variations dq of poses satisfy A dq = -Phi_p, where Phi_p is the derivative of the residuals
+Phi with respect to a parameter p. If the left singular vector of the smallest singular value has a component along
+Phi_p, there is no solution at the singular configuration, and dq becomes unbounded near it.
 """
 
 from __future__ import annotations
@@ -38,14 +38,16 @@ ALONG = 0.1
 
 @dataclass(frozen=True)
 class SingularRows:
-    """Smallest singular value of the independent rows at one state.
+    """Smallest singular value of the m independent constraint rows of n bodies at one state.
 
     Attributes
     ----------
     t : time, s
     value : the smallest singular value, relative to the largest one
     left, right : (m,) and (6 n,) singular vectors
-    missed : (D,) components along `left` of Phi_p, the derivatives of the residuals, relative to the norm of Phi_p
+    missed : (D,) components along `left` of the derivatives of the residuals with respect to D parameters, relative to
+        the
+        norms of these derivatives
     """
 
     t: float
@@ -62,7 +64,7 @@ def warn_of_splits(
     motions: Sequence[ChangedMotion],
     names: Sequence[str],
 ) -> None:
-    """Warn if the motion branches in steps when a parameter varies, so that its derivatives do not exist afterward.
+    """Warn if the motion branches when a parameter varies, so that its derivatives do not exist afterward.
 
     Parameters
     ----------
@@ -115,8 +117,8 @@ def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndar
 def _candidates(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
     """Return the indices of states near which there may be a singular configuration.
 
-    These are local maxima of the magnitude of the variation, `extents`, and local minima of the smallest pivot,
-    `pivots`.
+    These are the local maxima of `extents`, the magnitudes of the variation, and the local minima of `pivots`, the
+    smallest pivots.
     """
     large, small = (np.concatenate([[-np.inf], x, [-np.inf]]) for x in (extents, -pivots))
     peaks = (extents >= large[:-2]) & (extents >= large[2:]) & (extents > GROWN * extents.min())
@@ -125,7 +127,7 @@ def _candidates(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
 
 
 def _branching_time(first: SingularRows, second: SingularRows, d: int) -> float | None:
-    """Return the time (s) between two states at which the motion branches if parameter d varies; None if it does not.
+    """Return the time (s) between two states at which the motion branches if parameter d varies, or None.
 
     `first` and `second` are the smallest singular values, with their vectors, at the two states.
     """
@@ -140,7 +142,7 @@ def _branching_time(first: SingularRows, second: SingularRows, d: int) -> float 
 def _rows(
     steps: Steps, n: int, course: Varied, rank: int, directions: Directions, motions: Sequence[ChangedMotion]
 ) -> SingularRows:
-    """Return the smallest singular value of the constraint rows at the start of step n, with its vectors.
+    """Return the smallest singular value of the constraint rows at the start of step n, with its singular vectors.
 
     If n is the number of steps, the rows are evaluated at the end of the last step. `course`, `directions` and
     `motions` are as for `warn_of_splits`; `rank` is the number of independent rows.
@@ -160,9 +162,10 @@ def _rows(
 
 
 def _scaled(model: Model, y: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows of unit length with respect to translations and rotations of the bodies, and their original lengths.
+    """Return constraint rows scaled to unit length, and their lengths before scaling.
 
-    Rotations are multiplied by the characteristic length of the system.
+    The columns are translations of the bodies, and rotations times the characteristic length of the system. The rows
+    are evaluated at state vector y and time t, s.
     """
     A = tangent_rows(model, Kinematics.of(model.carried.state(y)), t).reshape(model.rows, -1, 6)
     scaled = np.concatenate([A[..., :3], A[..., 3:] / model.length], axis=2).reshape(model.rows, -1)

@@ -1,7 +1,8 @@
 """Derivatives of a system and of its initial state with respect to parameters.
 
-The derivatives are expressed as directions of the compiled model: variations of its state and constants, see
-`quirk.dynamics.model.directions`. "Parts" are bodies, constraints and force elements.
+They are expressed as directions of the compiled model: simultaneous variations of its state and constants, see
+`quirk.dynamics.model.directions`. "Parts" are bodies, constraints and force elements. Variations of the state of a body
+have 12 components: displacement and rotation, and variations of velocity and angular velocity.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class ParameterChange:
     ----------
     numbers : derivatives of the constants of bodies, constraints and forces in the equations of motion, by key, see
         `quirk.simulation.sensitivity.part_parameters`
-    start : derivatives (12,) of the initial states of bodies, by name
+    start : derivatives (12,) of the initial states of bodies, by name: displacement, rotation, and derivatives of
+        velocity
+        and angular velocity
     motions : derivatives of prescribed motions, by the names of the constraint or force and of the motion
     size : magnitude of the parameter, or of the vector of which it is an element; 0 if unknown
     """
@@ -63,7 +66,7 @@ class ParameterChange:
 def in_force(
     changes: Sequence[ParameterChange], system: System, replacements: Mapping[str, Any]
 ) -> list[ParameterChange]:
-    """Return the derivatives that apply after events have replaced constraints or forces.
+    """Return the derivatives of a system that apply after events have replaced constraints or forces.
 
     `replacements` are the new constraints and forces, by name. A parameter belongs to the original object: a force
     element that replaces it does not depend on the parameter, nor does a new motion of a driver.
@@ -89,7 +92,7 @@ def in_force(
 
 
 def _is_new(part: ForceElement, original: Any) -> bool:
-    """Whether a force element was constructed independently of the system's element `original`, not copied."""
+    """Whether a force element was constructed independently of the system's element `original`, rather than copied."""
     return made_with(part) is None or made_with(part) is not made_with(original)
 
 
@@ -131,7 +134,7 @@ def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Direction
 
 
 def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: float) -> Directions:
-    """Return directions with the derivatives of prescribed motions at time t (s) added."""
+    """Return `directions` with the derivatives of prescribed motions at time t (s) added."""
     laws, relations = (
         {number: dict(inputs) for number, inputs in inputs_of_all.items()}
         for inputs_of_all in (directions.laws, directions.relations)
@@ -147,15 +150,18 @@ def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: fl
 
 
 def directions_at(model: Model, changes: Sequence[ParameterChange], t: float) -> Directions:
-    """Return the variations of model constants and prescribed motions for unit changes of D parameters, at time t (s).
+    """Return the variations of model constants and prescribed motions at time t (s), for unit changes of D parameters.
 
-    Only prescribed motions depend on the time; see `directions_of` for the result.
+    Only prescribed motions depend on the time; the result has the form described in `directions_of`.
     """
     return with_motions(directions_of(model, changes), motions_of(model, changes), t)
 
 
 def start_of(model: Model, changes: Sequence[ParameterChange]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivatives of the initial states of n bodies, (n, 12, D), and of k auxiliary states, (k, D)."""
+    """Return the derivatives with respect to D parameters of the initial states of n bodies and of k auxiliary states.
+
+    The shapes are (n, 12, D), with displacement, rotation, and variations of velocity and angular velocity, and (k, D).
+    """
     bodies = np.zeros((len(model.mass), FREEDOMS, len(changes)))
     internal = np.zeros((model.carried.size, len(changes)))
     for c, change in enumerate(changes):
@@ -188,9 +194,10 @@ def motions_of(model: Model, changes: Sequence[ParameterChange]) -> list[Changed
 
 
 def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-    """Return D variations (D, 13 n + k) of a state vector y from motions of the bodies and auxiliary states.
+    """Return D variations of a state vector y, (D, 13 n + k), computed from those of bodies and of auxiliary states.
 
-    `bodies` (n, 12, D) are motions of n bodies, and `internal` (k, D) variations of k auxiliary states.
+    `bodies` (n, 12, D) are displacements, rotations (body axes), and variations of velocity and angular velocity of n
+    bodies; `internal` (k, D) are the variations of k auxiliary states.
     """
     n = len(model.mass)
     orientation = model.carried.state(y).orientation
@@ -205,9 +212,11 @@ def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.nda
 
 
 def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return D variations of a state vector y as motions of n bodies (n, 12, D), and of k auxiliary states (k, D).
+    """Split D variations of a state vector y into those of n bodies, (n, 12, D), and of k auxiliary states, (k, D).
 
-    `changes` (D, 13 n + k) are the variations of the state vector.
+    `changes` (D, 13 n + k) are the variations of the state vector. For a body, variations of position and quaternion
+    become a displacement and a small rotation vector (body axes), followed by variations of velocity and angular
+    velocity.
     """
     n = len(model.mass)
     orientation = model.carried.state(y).orientation * [1.0, -1.0, -1.0, -1.0]
@@ -218,10 +227,11 @@ def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.nda
 
 
 def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.ndarray) -> np.ndarray:
-    """Return the gradient (13 n + k,) of a scalar with respect to a state vector, from its derivatives along motions.
+    """Return the gradient of a scalar with respect to a state vector, (13 n + k,).
 
-    `by_motions` (n, 12) are the derivatives with respect to motions of n bodies, `by_internal` (k,) those with respect
-    to k auxiliary states; `orientation` (n, 4) are the quaternions.
+    `by_motions` (n, 12) are the derivatives of the scalar with respect to displacement, rotation, velocity and angular
+    velocity of each of n bodies, `by_internal` (k,) those with respect to k auxiliary states; `orientation` (n, 4) are
+    the quaternions.
     """
     n = len(orientation)
     of_bodies = np.zeros((n, STATE_SIZE))
@@ -232,9 +242,10 @@ def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.
 
 
 class _Places:
-    """Indices of the constants of bodies, constraints and forces among the inputs of the compiled model.
+    """Positions of the constants of constraints and force elements among the inputs of a compiled model.
 
-    Each entry consists of a kind, the index of the force law or relation, and the indices of its inputs.
+    Each entry of `found` consists of LAW or RELATION, the index of the force law or relation, and the indices of its
+    inputs.
     """
 
     def __init__(self, model: Model) -> None:

@@ -1,8 +1,8 @@
 """Detection of acceleration jumps within steps of a run, due to loads that are discontinuous in the state.
 
-The variation of the time of a jump within a step is unknown, and its contribution to derivatives is missing. Jumps are
-detected from the velocities at the ends of steps: error control makes the step across a jump so short that
-accelerations change much faster in this step than in its neighbors.
+The time of a jump within a step varies with the parameters, but this variation is unknown, so that its contribution to
+derivatives is missing. Jumps are detected from the velocities at the ends of steps: error control makes the step across
+a jump so short that accelerations change much faster in this step than in its neighbors.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ FEWEST, TOLD = 5, 3
 
 
 def warn_of_jumps(owner: str, remedy: str, parts: Sequence[Steps], solver: Solver) -> None:
-    """Warn if accelerations jump within steps.
+    """Warn if accelerations jump within integration steps.
 
     Parameters
     ----------
-    owner : name of the caller, at the beginning of the message
+    owner : name of the calling function, at the beginning of the message
     remedy : advice, at the end of the message
     parts : steps of one interval of a run
     solver : solver of the model of these steps
@@ -81,10 +81,10 @@ def times_of_jumps(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
 
 
 def jump_times(steps: Steps, solver: Solver) -> np.ndarray:
-    """Return the times (k,), s, of k acceleration jumps, located by sequences of ever shorter steps.
+    """Return the times (k,), s, of k acceleration jumps.
 
-    The last step of a sequence crosses the jump: the accelerations at its ends differ much more than at the ends of the
-    neighboring steps.
+    A jump is located by a sequence of ever shorter steps, the last of which crosses it: the accelerations at the ends
+    of this step differ much more than at the ends of its neighbors.
     """
     start, end = steps.trail[:, STEP_START], steps.trail[:, STEP_END]
     length = end - start
@@ -104,7 +104,7 @@ def jump_times(steps: Steps, solver: Solver) -> np.ndarray:
 def _accelerations(solver: Solver, y: np.ndarray, t: float) -> np.ndarray:
     """Return the accelerations of n bodies as one array (6 n,), 1/s^2, for a state in the solver's memory layout.
 
-    Linear accelerations are divided by the characteristic length of the system.
+    Linear accelerations are divided by the characteristic length of the system to give this unit.
     """
     y = y.copy()
     solver.settle(y, float(t))
@@ -114,10 +114,10 @@ def _accelerations(solver: Solver, y: np.ndarray, t: float) -> np.ndarray:
 
 
 def _velocities(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
-    """Return the velocities of n bodies at both ends of all s steps, (s + 1, 6 n), 1/s.
+    """Return the velocities of n bodies at the ends of s consecutive steps, (s + 1, 6 n), 1/s.
 
-    Linear velocities are divided by the characteristic length of the system. `slots` is the memory layout of the states
-    in `steps`.
+    Linear velocities are divided by the characteristic length of the system to give this unit. `slots` is the memory
+    layout of the states in `steps`.
     """
     end = steps.end[: STATE_SIZE * slots.bodies].reshape(1, -1, STATE_SIZE)
     rows = np.concatenate([slots.body_states(steps.trail[:, STEP_HEAD:])[..., 7:], end[..., 7:]])

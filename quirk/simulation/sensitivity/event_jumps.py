@@ -1,10 +1,11 @@
 """Variations of a state across an event, including the variation of the event's time.
 
-At an event the quantity g is zero. With a variation d of the state the event is delayed by d_tau = -dg / g', where g'
-is the rate of g along the motion before the event. The state at the event varies by d + f- d_tau. This variation is
-mapped across the jump, and referred back to the original time by subtracting f+ d_tau, with f- and f+ the rates of the
-state before and after (the saltation matrix; see Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth
-Mechanical Systems, 2004, section 7). Variations are taken with respect to D parameters.
+At an event an event function g is zero. A variation d of the state before the event delays the event by d_tau = -dg /
+g', where dg is the resulting variation of g and g' its rate along the motion before the event. The state at the event
+varies by d + f- d_tau. This variation is mapped across the jump, and referred back to the original time by subtracting
+f+ d_tau, with f- and f+ the rates of the state before and after (the saltation matrix; see Leine and Nijmeijer,
+Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004, section 7). Variations are taken with respect to D
+parameters.
 """
 
 from __future__ import annotations
@@ -48,12 +49,12 @@ MOVED = 1e-8
 
 
 class Jump:
-    """Event between two intervals of a run, with the variation of its time.
+    """Event between two intervals of a run, with the derivative of its time with respect to D parameters.
 
     Parameters
     ----------
     system : System
-    before, after : intervals of steps
+    before, after : intervals of integration steps before and after the event
     changes : derivatives of the system with respect to the D parameters
     courses : integrators of variations in both intervals
 
@@ -78,13 +79,14 @@ class Jump:
         self.later = np.zeros(len(changes))
 
     def point(self) -> Point:
-        """Return the operating point just before the event."""
+        """Return the operating point (model, state and time) just before the event."""
         return self._point(self._before, self._before.end, self._courses[0])
 
     def across(self, variations: np.ndarray) -> np.ndarray:
-        """Return the variations (D, 13 n + k) after the event.
+        """Return the variations (D, 13 n + k) of the state after the event, from those before it.
 
-        `variations` (D, 13 n + k) are the variations before the event.
+        `variations` (D, 13 n + k) are the variations, with respect to D parameters, of the state vector of n bodies and
+        k auxiliary states before the event.
         """
         before, after, model = self._before, self._after, self._before.plant.model
         point = self.point()
@@ -115,10 +117,10 @@ class Jump:
         return as_changes(model, after.start, bodies, internal)
 
     def _load_variations(self, point: Point, bodies: np.ndarray, internal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the variations after an event at which loads may jump, while the state is continuous.
+        """Return the variations after an event at which loads may jump while the state is continuous.
 
         `point` is the operating point just before the event. `bodies` (n, 12, D) and `internal` (k, D) are the
-        variations of bodies and internal variables before the event.
+        variations of n bodies and k internal variables before the event, with respect to D parameters.
         """
         speed = max(np.abs(_flow(point)[:, SHIFT]).max() / point.model.length, np.abs(_flow(point)[:, TURN]).max())
         if not speed > 0.0:
@@ -133,10 +135,10 @@ class Jump:
         return bodies - moved, internal
 
     def _extrapolated_rates(self, point: Point, h: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rates of the states of bodies (n, 12) and of internal variables (k,) at time h (s) from the event.
+        """Return the rates of the states of bodies and internal variables at time h (s) from the event.
 
-        `point` is the operating point just before the event. The state at this time is extrapolated linearly from the
-        state before the event; h may be negative.
+        The shapes are (n, 12) for n bodies and (k,) for k internal variables. The state at this time is extrapolated
+        linearly from the operating point `point` just before the event; h may be negative.
         """
         model, y = point.model, self._before.end
         carried = np.zeros((y.size - STATE_SIZE * point.bodies, 1))
@@ -146,9 +148,9 @@ class Jump:
         return _flow(there), there.internal_rates
 
     def _continuous(self, guard: EventFunction) -> bool:
-        """Whether loads are continuous at the event, for example because a contact opens when its load falls to zero.
+        """Whether loads are continuous at the zero of the event function `guard`.
 
-        `guard` is the event function.
+        This is the case, for example, where a contact opens because its load falls to zero.
         """
         if not isinstance(guard.key, tuple):
             return False
@@ -171,10 +173,11 @@ class Jump:
     def _event_time(
         self, point: Point, bodies: np.ndarray, internal: np.ndarray, event_functions: Sequence[EventFunction]
     ) -> np.ndarray:
-        """Return the variations (D,) of the time of the event, s.
+        """Return the variations (D,) of the time of the event with respect to D parameters, s per unit.
 
         `point` is the operating point just before the event, `bodies` (n, 12, D) and `internal` (k, D) are the
-        variations of the state, and `event_functions` are the event functions that are zero.
+        variations of the states of n bodies and k internal variables, and `event_functions` are the event functions
+        that are zero.
         """
         directions = directions_at(point.model, self._changes, point.t)
         directions.bodies[:], directions.internal[:] = bodies, internal
@@ -200,7 +203,7 @@ class Jump:
     def _quantity(self, derivatives: QuantityDerivatives, guard: EventFunction) -> tuple[float, np.ndarray]:
         """Return the rate of an event function along the motion, and the variations (D,) of its value.
 
-        `derivatives` contains the derivatives of the motion, and `guard` is the event function.
+        `derivatives` are the derivatives of the motion with respect to D parameters, and `guard` is the event function.
         """
         quantity = guard.quantity
         if isinstance(quantity, Reading):
@@ -223,10 +226,10 @@ class Jump:
 
     @staticmethod
     def _of_element(derivatives: QuantityDerivatives, reading: Reading) -> tuple[float, np.ndarray] | None:
-        """Return the rate and the variations (D,) of a force element's coordinate.
+        """Return the rate along the motion of a force element's coordinate, and the variations (D,) of its value.
 
-        Returns None if the element is disabled, or the quantity is not a coordinate. `derivatives` contains the
-        derivatives of the motion, and `reading` names the element and its coordinate.
+        Returns None if the element is disabled, or the quantity is not a coordinate. `derivatives` are the derivatives
+        of the motion with respect to D parameters, and `reading` names the element and its coordinate.
         """
         for element, rows in derivatives.point.model.forces:
             if element is reading.of and reading.quantity in element.coordinates:
@@ -237,9 +240,9 @@ class Jump:
         return None
 
     def _of_friction(self, derivatives: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
-        """Return the variation (D,), s, of the time at which slip ends, or friction reaches the limit of sticking.
+        """Return the variation (D,) of the time at which slip ends or friction reaches its limit, s per unit.
 
-        `derivatives` contains the derivatives of the motion, and `guard` is the event function.
+        `derivatives` are the derivatives of the motion with respect to D parameters, and `guard` is the event function.
         """
         assert isinstance(guard.key, tuple)
         if guard.key[2] == "slip":
@@ -255,7 +258,10 @@ class Jump:
         )
 
     def _of_gap(self, gap: Gap) -> tuple[Inputs, np.ndarray]:
-        """Return the derivatives of a gap's frames, by index of the input, and of its k parameters, (k, D)."""
+        """Return the derivatives, with respect to D parameters, of the frames and of the k constants of a gap.
+
+        Those of the frames are given by index of the input, those of the constants as an array (k, D).
+        """
         key, layout = (GAP + gap.label, gap.name, 0), gap.layout()
         count = len(gap.numbers_of_gap)
         numbers = [change.numbers.get(key, np.zeros(count + FRAME * layout.frames)) for change in self._changes]
@@ -280,8 +286,8 @@ def _jump_between(
 ) -> np.ndarray:
     """Return the jump of rates at an event, extrapolated linearly from two values on each side of the event.
 
-    The jump counts as zero if it is no larger than the change between the two values on a side. `far_before` and
-    `rate_before` are rates before the event, `rate_after` and `far_after` rates after it.
+    The jump counts as zero if it is no larger than the difference of the two values on either side. `far_before` and
+    `rate_before` are the values before the event, in order of time, `rate_after` and `far_after` those after it.
     """
     jump = (2.0 * rate_after - far_after) - (2.0 * rate_before - far_before)
     smooth = np.maximum(np.abs(rate_before - far_before), np.abs(rate_after - far_after)).max(axis=0, initial=0.0)
@@ -300,7 +306,10 @@ def _flow(point: Point) -> np.ndarray:
 
 
 def times_of(jumps: Sequence[Jump]) -> Mapping[tuple[float, str], np.ndarray]:
-    """Return the variations (D,) of the times of events, s, by time and name of the event."""
+    """Return the derivatives (D,) of the times of events with respect to D parameters.
+
+    They are given by time (s) and name of the event.
+    """
     by_event: dict[tuple[float, str], np.ndarray] = {}
     for jump in jumps:
         for guard in jump._before.hit:

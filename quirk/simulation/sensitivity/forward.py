@@ -38,9 +38,9 @@ def sensitivities_of(
     Parameters
     ----------
     result : result of the run
-    stretches : intervals of steps of the run
+    stretches : intervals of integration steps of the run
     factory : factory of run objects, one for each set of active constraints and forces
-    parameters : parameters of the sensitivities
+    parameters : parameters with respect to which the motion is differentiated
     """
     changes = [change for parameter in parameters for change in parameter.changes]
     kept = rows_by_interval(result, stretches)
@@ -76,17 +76,17 @@ def _along(
     out: np.ndarray,
     is_start: bool,
 ) -> np.ndarray:
-    """Compute the variations along consecutive intervals without jumps between them.
+    """Compute the variations along consecutive intervals between which nothing jumps.
 
     Parameters
     ----------
     result : result of the run
     stretches : the intervals
-    rows : indices of the outputs of each interval in the segment
+    rows : for each interval, the indices of its outputs in the segment
     course : integrator of variations
-    variations : (D, 13 n + k) variations at the start
+    variations : (D, 13 n + k) variations with respect to D parameters at the start, for n bodies and k auxiliary states
     changes, names : derivatives of the system with respect to the D parameters, and their names
-    out : array of the segment's variations, which is written to
+    out : array in which the variations at the outputs of the segment are stored
     is_start : whether the intervals are the first of the run
 
     Returns
@@ -125,10 +125,10 @@ def _along(
 def _requested(
     result: Result, stretches: Sequence[Stretch], rows: Sequence[list[int]]
 ) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """Return times (nt,), s, and state vectors (nt, 13 n + k) at which variations are required.
+    """Return the times (nt,), s, and the state vectors (nt, 13 n + k) at which variations are required.
 
     The times are the start of the first interval and, for each interval, its output times and its end; the end of the
-    last interval is omitted. The third result contains the indices of the ends of intervals. `stretches` are the
+    last interval is omitted. The third result contains, for each interval, the index of its end. `stretches` are the
     intervals, and `rows` the indices of the outputs in each interval.
     """
     times, states, ends = [np.array([stretches[0].t])], [stretches[0].start[None]], list[int]()
@@ -145,7 +145,7 @@ def _requested(
 
 
 def _warn_of_fast_changes(t: float) -> None:
-    """Warn that variations change too fast to be resolved from time t (s) on."""
+    """Warn that, from time t (s) on, variations change too fast to be resolved by the steps of the run."""
     if t < np.inf:
         warnings.warn(
             f"{OWNER}: from t = {t:.6g} s on derivatives change too fast to be resolved, for example near a singular "
@@ -157,9 +157,10 @@ def _warn_of_fast_changes(t: float) -> None:
 
 
 def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """Return the derivatives (D, 13 n + k) of the initial state vector, before its projection onto the constraints.
+    """Return the derivatives of the initial state vector with respect to D parameters, (D, 13 n + k).
 
-    `stretch` is the first interval of the run, and `changes` are the derivatives of the system.
+    They are not projected onto the constraints. `stretch` is the first interval of the run, with n bodies and k
+    auxiliary states, and `changes` are the derivatives of the system.
     """
     model = stretch.plant.model
     bodies, internal = start_of(model, changes)
@@ -174,11 +175,16 @@ def check_rows(
     motions: Sequence[ChangedMotion],
     changes: Sequence[ParameterChange],
 ) -> None:
-    """Raise an InputError if redundant rows contradict the independent rows when a parameter varies.
+    """Raise an InputError if a varied parameter makes redundant rows contradict the independent rows.
 
-    `stretch` is the interval, `course` the integrator of variations, and `variations` (D, 13 n + k) are those at its
-    start, one for each of D parameters. `changes` are the derivatives of the system with respect to the parameters;
-    `directions` contains those of the constants of the compiled model, and `motions` those of prescribed motions.
+    Parameters
+    ----------
+    stretch : interval of integration steps
+    course : integrator of variations
+    variations : (D, 13 n + k) variations at the start of the interval, one for each of D parameters
+    directions : derivatives of the constants of the compiled model
+    motions : derivatives of prescribed motions
+    changes : derivatives of the system with respect to the parameters
     """
     model, solver = stretch.plant.model, course.solver
     if not solver.redundant or solver.model.rows == 0:

@@ -1,6 +1,6 @@
-"""Derivatives of quantities at constant state with respect to joint frames and parameters of gaps.
+"""Derivatives of quantities with respect to joint frames and parameters of gaps, while the state is held constant.
 
-Notation: D is the number of parameters.
+D is the number of scalar parameters with respect to which derivatives are computed.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ STEP, HALVINGS = 1e-2, 4
 
 
 def gap_changes(gap: Gap, derivatives: QuantityDerivatives, numbers: np.ndarray) -> np.ndarray:
-    """Return the variations (D,) of a gap at constant state.
+    """Return the derivatives (D,) of a gap with respect to D parameters that change its constants, at constant state.
 
-    `derivatives` contains the derivatives of the motion, and `numbers` (k, D) are the variations of the k parameters of
-    the gap.
+    `derivatives` holds the operating point at which the gap is evaluated, and `numbers` (k, D) are the derivatives of
+    the k constants of the gap with respect to the parameters.
     """
     total = np.zeros(numbers.shape[1])
     for k, change in enumerate(numbers):
@@ -61,9 +61,10 @@ def _extrapolated(table: list[float]) -> float:
 def explicit_changes(
     quantity: Quantity, derivatives: QuantityDerivatives, changes: Sequence[ParameterChange]
 ) -> np.ndarray:
-    """Return the variations (D,) of a quantity at constant state, due to parameters that displace its joint frames.
+    """Return the derivatives (D,) of a quantity with respect to D parameters that displace its joint frames.
 
-    `derivatives` contains the derivatives of the motion, and `changes` are the derivatives of the system.
+    The state is held constant. `derivatives` holds the operating point at which the quantity is evaluated, and
+    `changes` are the derivatives of the system with respect to the parameters.
     """
     total = np.zeros(len(changes))
     for d, change in enumerate(changes):
@@ -76,9 +77,9 @@ def explicit_changes(
 
 
 def _frames(constraint: Constraint, change: ParameterChange) -> np.ndarray | None:
-    """Return the variations (24,) of both frames of a constraint, or None if neither frame varies.
+    """Return the derivatives (24,) of both frames of a constraint with respect to a parameter, or None if all are zero.
 
-    For each frame they are the variations of the origin (3) and of the axes (9, by rows), in body coordinates.
+    For each frame they are the derivatives of the origin (3) and of the axes (9, by rows), in body coordinates.
     """
     for (kind, name, _), numbers in change.numbers.items():
         if kind == RELATION and name == constraint.name and len(constraint.ends) == 2:
@@ -97,7 +98,10 @@ def _difference(quantity: Quantity, derivatives: QuantityDerivatives, moved: dic
 
 
 def _with_frames(part: Any, change: np.ndarray | None, step: float) -> Any:
-    """Return a copy of a constraint whose frames are displaced by `step` times their variations `change` (24,)."""
+    """Return a copy of a constraint with displaced frames: by `step` times their derivatives `change` (24,).
+
+    If `change` is None, the constraint itself is returned.
+    """
     if change is None:
         return part
     displaced = copy(part)

@@ -1,8 +1,9 @@
-"""Variations of velocities across impulses of contacts and of constraints that are enabled.
+"""Variations of velocities across impulses: those of contacts, and of constraints that an event enables.
 
-The velocities v before and w after impulses L satisfy M (w - v) = A^T L, where the rates A w of the rows are zero or,
-for contacts with rebound, -e times the rates before. Differentiation of these equations gives a linear system
-with the same matrix. There are n bodies, m rows and D parameters.
+The velocities v before and w after impulses L satisfy M (w - v) = A^T L, where M is the mass matrix and the rates A w
+of the constraint rows A are zero or, for contacts with rebound, -e times the rates A v, with the coefficient of
+restitution e. Differentiation of these equations gives a linear system with the same matrix. There are n bodies, m rows
+and D parameters.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def after_impulse(
     changes: Sequence[ParameterChange],
     later: np.ndarray,
 ) -> np.ndarray:
-    """Return the variations (n, 12, D) of the bodies' states after an impulse.
+    """Return the variations (n, 12, D) of the states of n bodies after an impulse, with respect to D parameters.
 
     `bodies` (n, 12, D) are the variations before the impulse, and `later` (D,) the variations of its time, s. `before`
     and `after` are the intervals of steps at the event, and `changes` the derivatives of the system.
@@ -92,8 +93,8 @@ def after_impulse(
 def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
     """Raise an InputError if a contact that closes has friction.
 
-    Variations across its impulses depend on the slip, even if the impulses are zero. `before` and `after` are the
-    intervals of steps at the event.
+    Its friction impulses depend on the slip during the impact, so that their variations do, even if the impulses are
+    zero. `before` and `after` are the intervals of steps at the event.
     """
     names = {guard.key[0] for guard in before.hit if isinstance(guard.key, tuple)} | {*after.resting.pushing}
     for force in system.forces:
@@ -106,7 +107,7 @@ def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
 def _plant(system: System, before: Stretch, after: Stretch) -> CompiledModel:
     """Return the compiled model with rows for all contacts that may have exerted an impulse.
 
-    `before` and `after` are the intervals of steps at the event.
+    `before` and `after` are the intervals of integration steps on the two sides of the event.
     """
     closed = {guard.key[0]: guard.key[1] for guard in before.hit if isinstance(guard.key, tuple)}
     for stretch in (before, after):
@@ -131,11 +132,12 @@ def _bounces(
     changes: Sequence[ParameterChange],
     resting: Collection[str],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the coefficient of restitution (m,) of each row, and the effect of its variation.
+    """Return the coefficient of restitution (m,) of each of m rows, and the effect (m, D) of its derivatives.
 
-    The coefficient is -1 for bilateral constraints. The effect (m, D) is the variation of the rates after the impulse.
-    Contacts in `resting` have no rebound, because their rate before is round-off. `states` are the states before and
-    after the impulse, `multipliers` the impulses of the rows, and `changes` the derivatives of the system.
+    The coefficient is -1 for bilateral constraints. The effect is the derivative of the rates after the impulse with
+    respect to D parameters. Contacts in `resting` have no rebound, because their rate before is round-off. `states` are
+    the states before and after the impulse at time t (s), `multipliers` the impulses of the rows, and `changes` the
+    derivatives of the system.
     """
     before, after = (residuals(model, Kinematics.of(state), t, 1)[:, 1] for state in states)
     bounce, by_restitution = -np.ones(model.rows), np.zeros((model.rows, len(changes)))
@@ -155,10 +157,10 @@ def _bounces(
 
 
 def _check_poses(before: Stretch, missed: np.ndarray, bodies: np.ndarray) -> None:
-    """Raise an InputError if a variation of the poses violates constraints enabled by the event.
+    """Raise an InputError if a variation of the poses violates constraints that the event enables.
 
     `before` is the interval of steps before the event, `missed` are the variations of the rows' residuals, and `bodies`
-    (n, 12, D) the variations of the bodies.
+    (n, 12, D) the variations of the states of n bodies with respect to D parameters.
     """
     if missed.size and np.abs(missed).max() > MISSED * (1e-6 + np.abs(bodies[:, :6]).max()):
         named = ", ".join(guard.title for guard in before.hit)
@@ -177,14 +179,14 @@ def _free_velocities(
     bodies: np.ndarray,
     directions: Directions,
 ) -> np.ndarray:
-    """Return the variations (n, 6, D) of the velocities after the impulse if the impulses are kept constant.
+    """Return the variations (n, 6, D) of the velocities after the impulse that result if the impulses do not vary.
 
     Parameters
     ----------
     model, kin : model, and kinematics at the event
     jump : jump of the velocities and of the momenta, (n, 6) each
     loads : (n, 6, D) variations of the loads of the constant impulses
-    bodies : (n, 12, D) variations before the impulse
+    bodies : (n, 12, D) variations of the states of n bodies before the impulse, with respect to D parameters
     directions : variations of masses and inertias
     """
     jumped, momentum = jump

@@ -44,12 +44,12 @@ class SegmentLoads:
     Parameters
     ----------
     system, segment : system and segment of the result
-    variations : (nt, D, 13 n + k) derivatives of the state vectors
+    variations : (nt, D, 13 n + k) derivatives of the state vectors of n bodies and k auxiliary states
     changes : derivatives of the system and its initial state with respect to each parameter
 
     Attributes
     ----------
-    accelerations : (nt, n, 6, D), linear in the inertial frame and angular in body axes
+    accelerations : (nt, n, 6, D) derivatives of accelerations, linear in the inertial frame and angular in body axes
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class SegmentLoads:
         return all(np.isfinite(part).all() for part in (loads.accelerations, loads.joints, loads.forces))
 
     def has_derivatives(self, reading: Reading) -> bool:
-        """Whether the derivatives of the load or energy `reading` are available; for friction they are not."""
+        """Whether derivatives of the load or energy `reading` can be computed; those of friction forces cannot."""
         if isinstance(reading.of, Constraint):
             return True
         assert isinstance(reading.of, ForceElement)
@@ -105,7 +105,7 @@ class SegmentLoads:
         return _component(self._at(loads, rows[last], element.ends[last][1].origin, moved), reading)
 
     def _moved_with_j(self, name: str) -> np.ndarray:
-        """Return the derivatives (3, D) of the origin of frame j of a constraint, in the coordinates of body j."""
+        """Return the derivatives (3, D) of the origin of frame j of the constraint `name`, in coordinates of body j."""
         rows = self._model.joint_rows[name]
         placed = [(r, p) for r, p in enumerate(self._relations) if rows.start <= p.rows.start < rows.stop]
         if not placed:
@@ -116,14 +116,14 @@ class SegmentLoads:
         return self._inputs(inputs, layout.first_frame + layout.frame_size)
 
     def _inputs(self, derivatives: Mapping[int, np.ndarray], first: int) -> np.ndarray:
-        """Return the derivatives (3, D) of three consecutive inputs of a force law or relation, from index `first` on.
+        """Return the derivatives (3, D) of three consecutive inputs of a force law or relation.
 
-        `derivatives` are the derivatives of inputs by index.
+        `first` is the index of the first of them, and `derivatives` are the derivatives of inputs by index.
         """
         return np.array([derivatives.get(first + c, np.zeros(self._directions.count)) for c in range(3)])
 
     def _at(self, loads: np.ndarray, body: int, origin: np.ndarray, moved: np.ndarray) -> np.ndarray:
-        """Return loads with their derivatives (nt, 6, 1 + D), with moments about a point of the body.
+        """Return loads and their derivatives, (nt, 6, 1 + D), with moments about a point of a body.
 
         The moments in `loads` are about the center of mass; `body` is the index of the body. The point has the
         coordinates `origin` (3,) in the body, with derivatives `moved` (3, D).
@@ -164,7 +164,7 @@ def loads_along(
 def _component(load: np.ndarray, reading: Reading) -> np.ndarray:
     """Return the derivatives (nt, D) of a component of a load, or of its magnitude.
 
-    `load` (nt, 6, 1 + D) contains the load and its derivatives; `reading` selects the component.
+    `load` (nt, 6, 1 + D) contains the load, followed by its derivatives; `reading` names the component.
     """
     vector = load[:, MOMENT if reading.quantity == "torque" else FORCE]
     if reading.axis is not None:

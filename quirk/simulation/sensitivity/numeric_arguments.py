@@ -1,4 +1,4 @@
-"""Numeric arguments of bodies, constraints and force elements, which can be parameters, by name.
+"""Numeric arguments of bodies, constraints and force elements, with respect to which a run can be differentiated.
 
 "Parts" are bodies, constraints and force elements.
 """
@@ -27,7 +27,7 @@ STATES = {"position": 0, "orientation": 3, "velocity": 6, "angular_velocity": 9}
 
 
 def parameter_names(part: Any) -> list[str]:
-    """Return the names of the numeric arguments of a part, for a body including the initial state."""
+    """Return the names of the numeric arguments of a part; for a body they include those of the initial state."""
     return [*(STATES if isinstance(part, Body) else ()), *numeric_arguments(part)]
 
 
@@ -39,7 +39,7 @@ def parameter_hint(part: Any, parameter: str, names: Collection[str]) -> str:
 
 
 def similar_pairs(system: System, text: Any) -> str:
-    """Return the end of an error message with the pairs (part, parameter) that a string such as "rod.mass" may mean."""
+    """Return the end of an error message: the pairs (part, parameter) that a string such as "rod.mass" may mean."""
     parts = [part for part in system if isinstance(part, Body | Constraint | ForceElement)]
     pairs = {f"{part.name}.{name}": (part.name, name) for part in parts for name in parameter_names(part)}
     meant = [repr(pairs[name]) for name in nearest_names(text, pairs)] if isinstance(text, str) else []
@@ -54,7 +54,10 @@ def numeric_arguments(part: Any) -> dict[str, np.ndarray]:
 
 
 def names_of_numbers(part: Any, call: Any) -> list[str]:
-    """Return the names of the numeric arguments of a part's constructor; `call` is the recorded constructor call."""
+    """Return the names of the numeric arguments with which a part was constructed.
+
+    `call` is the recorded call of its constructor.
+    """
     maker = call.maker
     names = construction(maker).parameters if isinstance(maker, type) else call.arguments
     if isinstance(part, ForceElement):
@@ -71,7 +74,8 @@ def law_constant(element: ForceElement, parameter: str) -> Any:
 def numeric_value(part: Any, call: Any, name: str) -> np.ndarray | None:
     """Return the value of the argument `name` of a part, or None if it is not numeric.
 
-    `call` is the recorded constructor call; an argument that was not passed has the value of the part's attribute.
+    `call` is the recorded call of the part's constructor; for an argument that was not passed, the value is that of the
+    part's attribute.
     """
     argument = call.arguments.get(name)
     argument = getattr(part, name, None) if argument is None else argument

@@ -1,4 +1,4 @@
-"""Quantities of an objective at the output times, with derivatives with respect to states and parameters."""
+"""Quantities of an objective at the output times, and their derivatives with respect to states and parameters."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ class ObjectiveDerivatives:
             self._points.append(Point.along(system, segment.plant, solver, state, t, segment.angles[row]))
 
     def values(self, names: Sequence[str]) -> np.ndarray:
-        """Return the values (r, q) of q named quantities at r output times, and store their definitions."""
+        """Return the values (r, q) of q named quantities at r output times.
+
+        Their definitions are stored, for `pulled_back`.
+        """
         if not self._points:
             return np.zeros((0, len(names)))
         self._listed = quantities(OWNER, ARGUMENT, self._points[0].system, names)
@@ -68,7 +71,7 @@ class ObjectiveDerivatives:
     def pulled_back(self, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives of the objective with respect to the states (nt, 13 n + k) and D parameters (D,).
 
-        `slopes` (r, q) are its derivatives with respect to the quantities at r output times.
+        `slopes` (r, q) are the derivatives of the objective with respect to the q quantities at r output times.
         """
         sources = np.zeros(self._shape)
         by_parameters = np.zeros(len(self._changes))
@@ -96,7 +99,7 @@ class ObjectiveDerivatives:
             )
 
     def _by_state(self, point: Point, quantity: Named, slope: float, out: np.ndarray) -> None:
-        """Add `slope` times the gradient (13 n + k,) of a quantity with respect to the state vector to `out`.
+        """Add `slope` times the gradient (13 n + k,) of a quantity with respect to the state vector to the array `out`.
 
         `point` is the operating point at this state.
         """
@@ -120,7 +123,7 @@ class ObjectiveDerivatives:
     def _by_parameters(self, point: Point, quantity: Named, changes: Sequence[ParameterChange]) -> np.ndarray:
         """Return the derivatives of a quantity with respect to the parameters, at constant state.
 
-        `point` is the operating point, and `changes` are the derivatives of the system.
+        `point` is the operating point, and `changes` are the derivatives of the system with respect to each parameter.
         """
         along = _changes(point, directions_of(point.model, changes))
         moved = quantity.read(along)[1]
@@ -146,8 +149,8 @@ def _element(quantity: Named) -> Any:
 
 
 def _rows(point: Point, quantity: Named) -> list[int]:
-    """Return the indices of the bodies on which a quantity depends, in increasing order without repetition.
+    """Return the indices of the bodies on which a quantity depends, in increasing order and without repetition.
 
-    `point` is the operating point with the model.
+    `point` is an operating point, whose model has the bodies.
     """
     return sorted(set(rows_of(point, _element(quantity))))

@@ -36,9 +36,10 @@ CENTER = ("center_of_mass", "centre_of_mass")
 def derivatives_by_body(
     system: System, start: State, body: Body, parameter: str
 ) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return the shape of a parameter of a body, and the derivatives with respect to its elements.
+    """Return the shape of a parameter of a body, and the derivatives of the system with respect to its elements.
 
-    The parameter is a number, a component of the pose or velocity in the initial state `start`, or the center of mass.
+    The parameter is a numeric argument, a component of the pose or velocity in the initial state `start`, or the center
+    of mass.
     """
     row = system.bodies.index(body)
     if parameter in STATES:
@@ -66,7 +67,7 @@ def derivatives_by_body(
 
 
 def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return the shape of a body's inertia parameter, and the derivatives with respect to its elements.
+    """Return the shape of a body's inertia parameter, and the derivatives of the system with respect to its elements.
 
     The elements are the principal moments if the body was constructed with them, otherwise the elements of the tensor;
     the derivative with respect to an off-diagonal element is divided equally between it and its symmetric counterpart.
@@ -90,10 +91,10 @@ def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[Param
 
 
 def _center_moved(system: System, start: State, body: Body, row: int, axis: np.ndarray) -> ParameterChange:
-    """Return the derivatives for a displacement of the center of mass along a body axis, with all other points fixed.
+    """Return the derivatives of the system by a displacement of a body's center of mass.
 
-    Loads applied at the center of mass move with it. `start` is the initial state, `row` the index of the body, and
-    `axis` (3,) the direction of the displacement, body axes.
+    All other points of the body stay fixed; loads applied at the center of mass move with it. `start` is the initial
+    state, `row` the index of the body, and `axis` (3,) the direction of the displacement, body axes.
     """
     R, omega = rotation.matrix(start.orientation[row]), start.angular_velocity[row]
     moved = np.concatenate([R @ axis, np.zeros(3), R @ np.cross(omega, axis), np.zeros(3)])
@@ -116,9 +117,9 @@ def _center_moved(system: System, start: State, body: Body, row: int, axis: np.n
 
 
 def derivatives_by_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return the shape of a parameter of a constraint or force, and the derivatives with respect to its elements.
+    """Return the shape of a parameter of a constraint or force, and the derivatives of the system by its elements.
 
-    The parameter is a number, a parameter of a motion, or the pose of a frame.
+    The parameter is a numeric argument, a parameter of a prescribed motion, or the pose of a frame.
     """
     frame, _, of_frame = parameter.partition(".")
     if isinstance(part, Constraint) and frame in ("frame_i", "frame_j") and of_frame in ("origin", "rotation"):
@@ -136,9 +137,9 @@ def derivatives_by_part(system: System, part: Any, parameter: str) -> tuple[tupl
 
 
 def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return the shape of a parameter of a force law, and the derivatives with respect to its elements.
+    """Return the shape of a parameter of a force law, and the derivatives of the system with respect to its elements.
 
-    Other constants computed from this parameter by the element are included.
+    They include those of other constants that the element computes from this parameter.
     """
     constructed, constant = made_with(element), law_constant(element, parameter)
     argument = None if constructed is None else constructed.arguments.get(parameter)
@@ -151,7 +152,7 @@ def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tupl
 
 
 def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return the shape of a force law parameter, and the derivatives with respect to its elements.
+    """Return the shape of a force law parameter, and the derivatives of the system with respect to its elements.
 
     The parameter must be an input of the force law, with one constant for each element.
     """
@@ -172,7 +173,7 @@ def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...]
 
 
 def _frame_moved(system: System, part: Constraint, frame: str, displacement: str) -> list[ParameterChange]:
-    """Return the derivatives for three displacements of a joint frame.
+    """Return the derivatives of the system by three displacements of a joint frame.
 
     The displacements are translations of the origin along body axes if `displacement` is "origin", and rotations about
     the axes of the frame if it is "rotation".
@@ -197,10 +198,10 @@ def _frame_moved(system: System, part: Constraint, frame: str, displacement: str
 def _by_reconstruction(
     system: System, part: Any, parameter: str, check: Any = None
 ) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return the shape of an argument of a part, and the derivatives with respect to its elements.
+    """Return the shape of an argument of a part, and the derivatives of the system with respect to its elements.
 
-    The part, and all parts that depend on it, are constructed again with varied arguments. `check`, if given, is called
-    with each new part.
+    The part, and all parts that depend on it, are constructed again with varied arguments. `check`, if not None, is
+    called with each new part.
     """
     constructed = made_with(part)
     known = [] if constructed is None else names_of_numbers(part, constructed)
@@ -234,7 +235,7 @@ def _numbers_along(
 
 
 def _all_numbers(system: System, original: Any, changed: Any, dependent_parts: Sequence[Any]) -> dict[Key, np.ndarray]:
-    """Return the constants of a reconstructed part, and of all parts that depend on it.
+    """Return the constants, in the equations of motion, of a reconstructed part and of all parts that depend on it.
 
     `original` and `changed` are the part before and after the reconstruction, and `dependent_parts` the dependent
     parts.

@@ -32,7 +32,7 @@ GRAVITY_NAME = "gravity"
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter with respect to which sensitivities are computed.
+    """Parameter, a scalar or an array, with respect to which sensitivities are computed.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Parameter:
 
 
 def parameters_of(system: System, start: State, pairs: Any) -> list[Parameter]:
-    """Return the parameters for the user's list of pairs (part, parameter), for a run from state `start`."""
+    """Return the parameters named by the user's list of pairs (part, parameter), for a run from the state `start`."""
     if isinstance(pairs, str | dict) or not isinstance(pairs, Iterable):
         raise InputError(f'{OWNER} must be a list, such as [("rod", "mass")]; got {pairs!r}')
     parameters = [_parameter(system, start, what) for what in pairs]
@@ -69,10 +69,10 @@ def parameters_of(system: System, start: State, pairs: Any) -> list[Parameter]:
 def checked_parameters(
     system: System, start: State, pairs: Any, method: str, solver: str, checkpoint: Any, judged: bool
 ) -> list[Parameter]:
-    """Return the parameters for the user's list of pairs (part, parameter).
+    """Return the parameters described by the user's list of pairs (part, parameter), if the run supports derivatives.
 
-    `start` is the initial state; `method`, `solver` and `checkpoint` are arguments of `simulate`. If `judged`, the run
-    must support the gradient of an objective, which is computed by the adjoint method.
+    `start` is the initial state; `method`, `solver` and `checkpoint` are arguments of `simulate`. If `judged` is True,
+    the run must support the gradient of an objective, which is computed by the adjoint method.
 
     Raises
     ------

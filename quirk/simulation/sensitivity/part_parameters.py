@@ -1,7 +1,6 @@
 """Constants of bodies, constraints and forces in the equations of motion, and their derivatives.
 
-Derivatives are computed from parts that are constructed again with varied arguments. "Parts" are bodies, constraints
-and force elements.
+For derivatives, parts are constructed again with varied arguments. "Parts" are bodies, constraints and force elements.
 """
 
 from __future__ import annotations
@@ -62,7 +61,10 @@ def numbers_of(part: Any) -> dict[Key, np.ndarray]:
 
 
 def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
-    """Yield the first row and the constants of each relation of a constraint; consecutive primitives count as one."""
+    """Yield the first row and the constants of each constraint function of a constraint.
+
+    Consecutive primitive constraints count as one function.
+    """
     first = 0
     frames = [frame_numbers(frame) for frame in (constraint.frame_i, constraint.frame_j)]
     for of_primitives, group in groupby(constraint.primitives, lambda part: isinstance(part, Primitive)):
@@ -88,7 +90,7 @@ def reconstructed(part: Any, arguments: Mapping[str, Any], left_out: Iterable[st
 
 
 def dependents(system: System, original: Any) -> list[Any]:
-    """Return all constraints and forces constructed from a part, in the order of the system.
+    """Return all constraints and forces that were constructed with a given part, in the order of the system.
 
     Constraints on a body depend only on its pose; some force elements depend on its mass, or on the frames of joints.
     """
@@ -125,7 +127,7 @@ def with_dependents(system: System, original: Any, changed: Any, dependent_parts
 
 
 def _substituted(x: Any, replaced: Mapping[int, Any]) -> Any:
-    """Return the constructor argument `x` with parts replaced, or the same object if it contains none of them.
+    """Return the constructor argument `x` with some parts replaced, or `x` itself if it contains none of them.
 
     `replaced` are the new parts by id of the old ones.
     """
@@ -142,10 +144,11 @@ CHANGING = "the number of parameters of the part depends on it, so that there is
 
 
 def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, np.ndarray]:
-    """Return the derivatives at 0 of a function of one variable, by extrapolated difference quotients.
+    """Return the derivatives at 0 of the numbers computed by a function of one variable, by extrapolated differences.
 
-    `function` returns numbers by key, and the derivatives have the same keys. It must be smooth, as is the construction
-    of parts by arithmetic. `size` is the typical magnitude of the variable.
+    `function` must be smooth; it returns a dict of numbers or arrays, and the derivatives have the same keys. `size` is
+    the typical magnitude of the variable. Numbers computed by the constructor of a part, with arithmetic, are smooth in
+    its arguments.
     """
     h = STEP * (size if size > 0 else 1.0)
     try:
@@ -169,8 +172,8 @@ def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, n
 def _halved(difference: Callable[[float], dict[Key, np.ndarray]], h: float) -> list[dict[Key, np.ndarray]]:
     """Return difference quotients for the steps h, h/2, h/4 and so on.
 
-    `difference` returns the difference quotients, by key, for the step with which it is called. If the first two are
-    equal, the function is linear, and only these two are returned.
+    `difference` is the function of the step that returns difference quotients, by key. If the first two sets are equal,
+    the differentiated function is linear, and only these two are returned.
     """
     table = [difference(h), difference(0.5 * h)]
     if all(_nearly_equal(x, table[0].get(key, np.zeros(0))) for key, x in table[1].items()):

@@ -60,7 +60,7 @@ class Sensitivities:
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:
-        """All parameters, with the derivatives of the system, in the order of the D columns of `states`."""
+        """All parameters with the derivatives of the system, in the order of their elements' columns in `states`."""
         return self._parameters
 
     def __getitem__(self, key: Any) -> Sensitivity:
@@ -100,7 +100,7 @@ class Sensitivities:
         ])  # fmt: skip
 
     def quantities(self, names: Sequence[str]) -> list[np.ndarray]:
-        """Return a list of the derivatives (nt, D) of the quantities with the given names."""
+        """Return a list of the derivatives (nt, D) of named quantities with respect to all D parameter elements."""
         missing = [name for name in names if name not in self._quantities]
         if missing:
             by_segment = [self._in_segment(k, missing) for k in range(len(self._segments))]
@@ -108,7 +108,7 @@ class Sensitivities:
         return [self._quantities[name] for name in names]
 
     def _in_segment(self, k: int, names: Sequence[str]) -> dict[str, np.ndarray]:
-        """Return the derivatives (nt, D) of quantities along segment k, by name."""
+        """Return the derivatives (nt, D) of named quantities at the nt outputs of segment k, by name."""
         named = {one.name: one.of for one in quantities_of(OWNER, "a quantity", self.result.system, names)}
         self._refuse_shared(k, named)
         loads = self._loads[k] if any(is_load(of) for of in named.values()) else None
@@ -145,7 +145,7 @@ class Sensitivities:
 
     @cached_property
     def _loads(self) -> list[SegmentLoads | None]:
-        """Derivatives of accelerations and loads along each segment; None for segments to be evaluated time by time."""
+        """Derivatives of accelerations and loads along each segment; None for segments evaluated time by time."""
         pairs = zip(self.result.segments, self._segments, strict=True)
         return [loads_along(self.result.system, segment, states, self._changes) for segment, states in pairs]
 
@@ -206,11 +206,14 @@ class Sensitivity:
 
     @property
     def columns(self) -> slice:
-        """Columns of this parameter in arrays over the D elements of all parameters."""
+        """Columns of this parameter in arrays with a column for each of the D elements of all parameters."""
         return self._sensitivities._columns[self.parameter]
 
     def shaped(self, array: np.ndarray) -> np.ndarray:
-        """Return derivatives (nt, c, d) reshaped to (nt, c, ...), where the dots are the shape of the parameter."""
+        """Return derivatives (nt, c, d) by the d elements of the parameter in the shape (nt, c, ...).
+
+        The dots stand for the shape of the parameter.
+        """
         return array.reshape(*array.shape[:-1], *self.shape)
 
 

@@ -1,4 +1,4 @@
-"""Variations of the times at which slip begins or ends, with respect to D parameters."""
+"""Derivatives of the times at which slip begins or ends, with respect to D parameters."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ ORIGIN = 3
 
 
 def slip_end_time(derivatives: QuantityDerivatives, name: str) -> np.ndarray:
-    """Return the variation (D,), s, of the time at which the slip of a friction element ends.
+    """Return the derivative (D,) of the time at which the slip of a friction element ends, s per unit.
 
-    `derivatives` contains the derivatives of the motion, and `name` is the name of the element.
+    `derivatives` are the derivatives of the motion with respect to D parameters, and `name` is the name of the element.
     """
     point = derivatives.point
     number, element, rows = next(
@@ -53,7 +53,7 @@ def slip_end_time(derivatives: QuantityDerivatives, name: str) -> np.ndarray:
 def limit_time(
     derivatives: QuantityDerivatives, flow: QuantityDerivatives, cone: Reading, changes: Sequence[ParameterChange]
 ) -> np.ndarray:
-    """Return the variation (D,) of the time (s) at which sticking friction reaches its limit.
+    """Return the derivative (D,) of the time at which sticking friction reaches its limit, s per unit of parameter.
 
     Parameters
     ----------
@@ -92,10 +92,10 @@ def _margin_variation(
     limit_variation: np.ndarray,
     length_variation: np.ndarray,
 ) -> np.ndarray:
-    """Return the variation (D,) of the margin of a sticking friction element to its limit, N.
+    """Return the derivative (D,) of the margin of a sticking friction element to its limit, N per unit of parameter.
 
-    `derivatives` contains the derivatives of the motion, and `cone` is the margin; `limit_variation` and
-    `length_variation` (D,) are the variations of the element's static limit and of its length.
+    `derivatives` are the derivatives of the motion with respect to D parameters, and `cone` is the margin;
+    `limit_variation` and `length_variation` (D,) are the derivatives of the element's static limit and of its length.
     """
     model, weights = derivatives.point.model, np.array(cone.weights).reshape(len(cone.offsets), -1)
     rows = [model.joint_rows[name].start + row for name, row in cone.rows]
@@ -113,8 +113,8 @@ def _load(
 ) -> tuple[float, np.ndarray]:
     """Return the normal load of joint friction, N, and its derivatives (D,) with respect to D parameters.
 
-    `length_variation` (D,), m per unit of each parameter, are the derivatives of the parameter `length` of the friction
-    element.
+    `derivatives` are the derivatives of the motion with respect to the parameters; `length_variation` (D,), m per unit
+    of each parameter, are the derivatives of the parameter `length` of the friction element.
     """
     load, moved = derivatives.joint_load(friction.on)
     point, by_relation = derivatives.point, derivatives.variation.directions.relations

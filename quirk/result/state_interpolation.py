@@ -96,7 +96,10 @@ class Interpolant:
         return apart
 
     def states(self, place: Abscissa) -> np.ndarray:
-        """Return state vectors (p, 13 n + k) at the points `place`; auxiliary states are those of the previous output."""
+        """Return state vectors (p, 13 n + k) at the p points `place`.
+
+        Their auxiliary states are those of the output before each point.
+        """
         h = self._lengths(place)
         r, v = hermite_interpolants(*self._ends(place, self._position), place.x, h)
         q, q_dot = hermite_interpolants(*self._ends(place, self._quaternion), place.x, h)

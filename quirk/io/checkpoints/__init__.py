@@ -1,7 +1,7 @@
 """Checkpoints of long runs, from which an interrupted run can be continued.
 
-A run with a checkpoint is divided into intervals by restart points, which contain all data required to continue. Each
-interval is written to disk when it is complete.
+Restart points divide a run with a checkpoint into intervals; a restart point is a state with all data required to
+continue the run from there. Each interval is written to disk when it is complete.
 """
 
 from .checkpoint import Checkpoint, read_checkpoint

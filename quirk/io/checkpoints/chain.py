@@ -1,4 +1,4 @@
-"""Segments of a run restored from a checkpoint's journal, in chronological order.
+"""Segments of a run, restored from the journal of its checkpoint in chronological order.
 
 The journal has one record for each interval between two restart points. A record contains the digest of the restart
 point at the start of its interval, so that records can be connected even if some lines are damaged.
@@ -25,7 +25,7 @@ from .rows import DamagedRowsError
 
 
 class RecordChain:
-    """A run restored from consecutive undamaged records of a checkpoint's journal.
+    """Part of a run that is restored from consecutive undamaged records of the journal of its checkpoint.
 
     If a record is damaged, its interval is computed again and the new record is appended to the journal; the records of
     later intervals remain valid.
@@ -126,10 +126,10 @@ class RecordChain:
 
 
 def _by_start(records: Sequence[Record | None]) -> dict[str, Record]:
-    """Return the records as a dict by digest of the restart point at which their interval starts.
+    """Return the records as a dict by the digest of the restart point at which their interval starts.
 
     If several records have the same digest, the last one is used. Records of format 1 contain no digest; each continues
-    the previous line.
+    the interval of the line before it.
     """
     found: dict[str, Record] = {}
     before: str | None = place_of(None)

@@ -32,7 +32,7 @@ FORMAT, FORMATS = 2, (1, 2)
 
 
 class Checkpoint:
-    """Storage of a run in a folder, interval by interval.
+    """Storage of a run in a folder, one interval after the other.
 
     Damaged intervals are computed again, with a `CheckpointWarning`.
 
@@ -106,10 +106,11 @@ class Checkpoint:
         point: RestartPoint | None,
         status: str | None = None,
     ) -> None:
-        """Write an interval of the run to the disk.
+        """Write the next interval of the run to the disk.
 
-        If undamaged records on disk continue from the end of the interval, they are restored. The attributes
-        `restart_point` and `status` then refer to the last restored record.
+        If the disk has undamaged records that continue from the end of this interval, they are restored, so that the
+        run need not compute them again. The attributes `restart_point` and `status` then refer to the last restored
+        record.
 
         Parameters
         ----------
@@ -140,7 +141,7 @@ class Checkpoint:
         self._warn_of_damage()
 
     def _warn_of_damage(self) -> None:
-        """Issue a warning about damage detected since the last warning."""
+        """Warn about the damage to the checkpoint that has been detected since the last warning."""
         said = self._chain.damage_text()
         if said and len(self._chain.damage) > self._damage_said:
             self._damage_said = len(self._chain.damage)

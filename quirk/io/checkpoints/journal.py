@@ -19,7 +19,7 @@ KEPT = "all earlier complete records are kept"
 
 
 class Journal:
-    """Append-only file of records (dicts of JSON data); each line has a checksum and one record.
+    """Append-only file of records (dicts of JSON data), with one record and its checksum in each line.
 
     The file is not changed when it is opened. The first `append` removes an incomplete last line, left by a process
     that was killed.
@@ -59,7 +59,7 @@ class Journal:
             raise
 
     def append(self, record: Record) -> None:
-        """Append a record, which is on disk when the method returns.
+        """Write a record to the end of the file; it is on disk when the method returns.
 
         Raises
         ------

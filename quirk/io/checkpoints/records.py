@@ -1,4 +1,4 @@
-"""Conversion of segments, events and restart points to JSON data for the journal, and back."""
+"""Conversion of segments, events and restart points to JSON data for the journal of a checkpoint, and back."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .rows import DamagedRowsError, Location, rows_at
 def place_of(point: Mapping[str, Any] | None) -> str:
     """Return the digest of a restart point, given as JSON data; None stands for the start of the run.
 
-    The continuation of a run depends only on its restart point, so a record with this digest continues from this point.
+    How a run continues depends only on the restart point, so that a record with this digest continues from there.
     """
     text = json.dumps(point, allow_nan=True, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -40,7 +40,7 @@ def place_of(point: Mapping[str, Any] | None) -> str:
 def of_segment(segment: Segment, location: Location, system: System, events: Sequence[Event]) -> dict[str, Any]:
     """Return a segment as JSON data for the journal.
 
-    `location` is the location of its states on disk; `system` and `events` are the system and the events of the run.
+    `location` states where its states are stored on disk; `system` and `events` are those of the run.
     """
     description = described(segment, system, events)
     if any(part["by"] == "function" for part in description["others"]):
@@ -132,7 +132,10 @@ def statistics_of(table: Mapping[str, Any]) -> Statistics:
 
 
 def _four(numbers: Sequence[float]) -> tuple[float, float, float, float]:
-    """Return the sign, rate and scales of an event function; earlier versions wrote no natural scale."""
+    """Return the sign, the rate and the two scales of an event function from a record.
+
+    Earlier versions of QuIRK did not write the last of these numbers, the natural scale.
+    """
     side, rate, scale, *natural = map(float, numbers)
     return side, rate, scale, natural[0] if natural else 0.0
 

@@ -1,7 +1,7 @@
 """Output states of a run in append-only files, verified by checksums and read by memory mapping.
 
-A row is one output time. It has three parts, each in a separate file: the time, the state, and the numbers of full
-turns of the angles.
+A row is one output. It has three parts, each in a separate file: the time, the state, and the numbers of full turns of
+the joint angles.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class DamagedRowsError(Exception):
 
 
 class Location(NamedTuple):
-    """Location of the stored rows of a segment.
+    """Location, in row files, of the rows of a segment.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Location(NamedTuple):
 
 
 class RowFile:
-    """Writer of new row files: one for times, one for states, and one for numbers of full turns.
+    """Writer of new row files: one for times, one for states, and one for the full turns of joint angles.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ class RowFile:
         self.locations: list[Location] = []
 
     def put(self, buffer: OutputBuffer) -> None:
-        """Write the rows in `buffer` to the files if there are many."""
+        """Move the rows in `buffer` to the files, if there are many."""
         if buffer.numbers >= WAITING:
             self._write(buffer.take())
 
     def take(self, buffer: OutputBuffer) -> Rows | None:
-        """Write the rows in `buffer` to the files, end the segment, and return its rows; None if there are none."""
+        """Move the rows in `buffer` to the files, end the segment, and return its rows, or None if there are none."""
         if buffer.numbers:
             self._write(buffer.take())
         if not self._rows:
@@ -114,7 +114,9 @@ class RowFile:
 
 
 def rows_at(folder: Path, location: Location) -> Rows:
-    """Return the rows of a segment at `location` after verification; states and turns are read on access.
+    """Return the rows of a segment, after verification; states and turns are read from the files on access.
+
+    `location` states where the rows are stored in the files in `folder`.
 
     Raises
     ------
@@ -146,7 +148,7 @@ def _read(folder: Path, location: Location) -> Rows:
 
 
 def _checksum(folder: Path, location: Location, k: int) -> int:
-    """Return the CRC-32 checksum of part number `k` of the rows at `location`, as far as present in the file."""
+    """Return the CRC-32 checksum of part number `k` of the rows at `location`, as far as the file contains them."""
     left = location.rows * location.widths[k] * np.dtype(KINDS[k]).itemsize
     found = 0
     with open(path_of(folder, location.number, Rows._fields[k]), "rb") as file:
@@ -158,11 +160,11 @@ def _checksum(folder: Path, location: Location, k: int) -> int:
 
 
 def path_of(folder: Path, number: int, part: str) -> Path:
-    """Return the path of the row file with a number and the name of its part of the rows: time, states or turns."""
+    """Return the path of the row file with number `number` for one part of the rows: "time", "state" or "turns"."""
     return folder / f"rows-{number}.{part}"
 
 
 def _free_number(folder: Path) -> int:
-    """Return the smallest number above the numbers of all existing row files."""
+    """Return a number for new row files, above the numbers of all existing ones."""
     taken = [re.fullmatch(r"rows-(\d+)\.\w+", path.name) for path in folder.iterdir()]
     return 1 + max((int(found[1]) for found in taken if found), default=-1)

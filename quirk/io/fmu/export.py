@@ -132,9 +132,9 @@ def _identifier(stem: str) -> str:
 
 
 def _built(builder: Any, version: int, name: str, files: dict[str, str], folder: Path) -> bytes:
-    """Return the contents of an FMU that contains the given files as resources.
+    """Return the contents of an FMU file that includes the given files as resources.
 
-    `builder` is the class that builds it, `version` the version of FMI, `name` the name of the model, and `folder` a
+    `builder` is the class that builds FMUs, `version` the version of FMI, `name` the name of the model, and `folder` a
     folder for temporary files.
     """
     package, text, goes_back = VERSIONS[version]
@@ -153,7 +153,7 @@ def _built(builder: Any, version: int, name: str, files: dict[str, str], folder:
 
 @contextmanager
 def _imports_undone(module: str) -> Iterator[None]:
-    """Context manager that restores the import path at its end and removes an imported module."""
+    """Context manager that restores the import path at its end, and removes the module `module` from those imported."""
     before = list(sys.path)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Run of an exported system controlled by an FMI master."""
+"""Run of an exported system, controlled by the simulation program (FMI master) that has loaded the FMU."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .interface import Interface, variable_name
 
 
 class Exported:
-    """Co-simulation slave of an exported system, a mixin for the base classes of pythonfmu and pythonfmu3.
+    """Co-simulation slave that runs an exported system; a mixin for the base classes of pythonfmu and pythonfmu3.
 
-    The run begins with the first request of a value or step, with the inputs set until then.
+    The run begins when a value or a step is first requested, with the inputs set until then.
     """
 
     # Provided by the class of the FMU and its base class: the classes of variables, causalities and experiments.
@@ -53,7 +53,7 @@ class Exported:
             self._declare(name, self.causality.output, getter=partial(self._output, k))
 
     def _declare(self, name: str, causality: Any, **options: Any) -> None:
-        """Declare a variable of the FMU."""
+        """Declare a variable of the FMU called `name`."""
         self.register_variable(self.variable(variable_name(name), causality=causality, **options))
 
     def to_xml(self, *options: Any) -> Element:
@@ -66,11 +66,11 @@ class Exported:
         return root
 
     def _input(self, name: str, k: int) -> float:
-        """Return component k of an input."""
+        """Return component k of the input called `name`."""
         return float(self._values[name].flat[k])
 
     def _set_input(self, name: str, k: int, value: float) -> None:
-        """Set component k of an input."""
+        """Set component k of the input called `name`."""
         self._values[name].flat[k] = value
         if self._run is not None:
             self._run.inputs[name] = self._values[name]
@@ -84,7 +84,7 @@ class Exported:
         return float(self._observed[1][k])
 
     def _begun(self) -> Run:
-        """Return the run, which is started by the first call."""
+        """Return the run, which the first call starts."""
         if self._run is None:
             options = self._interface.options | {"rtol": self._rtol}
             self._run = Run(self._system, inputs=self._interface.inputs, start=self._start, **options)
@@ -101,7 +101,7 @@ class Exported:
     def setup_experiment(
         self, start_time: float, stop_time: float | None = None, tolerance: float | None = None
     ) -> None:
-        """Set the initial time, s, and the relative tolerance, if specified by the master."""
+        """Set the initial time, s, and the relative tolerance, if the master specifies them."""
         self._start, self._run = start_time, None
         if tolerance and self._interface.options["step"] is None:
             self._rtol = tolerance

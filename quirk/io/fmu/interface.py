@@ -14,7 +14,7 @@ STRUCTURED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
 @dataclass(frozen=True)
 class Interface:
-    """Interface of an exported system; a resource of the FMU.
+    """Inputs, outputs and run options of an exported system, stored as a resource in the FMU.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Interface:
 
 
 def variable_name(name: str) -> str:
-    """Return the name of an FMU variable; names that do not consist of identifiers are quoted."""
+    """Return the name of an FMU variable; a name that is not made of identifiers is quoted."""
     if STRUCTURED.fullmatch(name):
         return name
     return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,4 +1,4 @@
-"""Search for the files referenced by robot descriptions, such as meshes."""
+"""Search for the files to which robot descriptions refer, such as meshes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SCHEMES = ("", "file", "package", "model")
 
 @dataclass(frozen=True)
 class Addresses:
-    """Search locations for the files of a robot description.
+    """Folders in which the files of a robot description are searched for.
 
-    Files are referenced as meshes/arm.stl, package://robot/arm.stl or model://robot.
+    A robot description refers to a file as meshes/arm.stl, package://robot/arm.stl or model://robot.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Addresses:
     folders: tuple[Path, ...] = ()
 
     def find(self, name: str, folder: Path, exists: Callable[[Path], bool] = Path.is_file) -> Path | None:
-        """Return the path of the file that is referenced as `name` by a robot description in `folder`, or None.
+        """Return the path of the file that a robot description in `folder` calls `name`, or None if it is missing.
 
         `exists` is a function that returns whether a path exists.
         """

@@ -63,7 +63,7 @@ class Bodies:
         self._raise_faults()
 
     def place(self, link: str | None) -> tuple[Body | Ground, Pose]:
-        """Return the body that contains a link, and the pose of the link in this body; the ground if `link` is None."""
+        """Return the body that contains a link, and the pose of the link in this body; the ground for None."""
         if link is None:
             return GROUND, Pose()
         return self.of_link[link], self._poses[link]
@@ -166,7 +166,7 @@ class Bodies:
 
 
 def welded(links: Sequence[Link], welds: Iterable[Weld]) -> list[tuple[list[Link], bool]]:
-    """Return groups of links that are welded together, each with a flag for a weld to the ground."""
+    """Return groups of links that are welded together, each with a flag that is True if it is welded to the ground."""
     leader: dict[str | None, str | None] = {None: None, **{link.name: link.name for link in links}}
 
     def lead(name: str | None) -> str | None:

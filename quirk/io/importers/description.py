@@ -1,4 +1,4 @@
-"""Format-independent description of a mechanism as links and welds, before conversion to bodies and joints."""
+"""Description of a mechanism as links and welds, the same for all file formats, before conversion to a system."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .pose import Pose
 
 @dataclass(eq=False)
 class Collider:
-    """Collision geometry of a link.
+    """Collision geometry of a link, as described in the file.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Collider:
     pose : pose in its link; z is the normal of a plane, and the axis of a cylinder or capsule
     sizes : radius of a sphere; three edge lengths of a box; radius and length of a cylinder or capsule, m
     friction : coefficient of Coulomb friction, or None if it is not specified
-    group : name of a group of geometries without contacts among each other, or None
+    group : name of a group of geometries that have no contacts with each other, or None
     where : location in the file, for messages
     """
 
@@ -89,7 +89,7 @@ class DescriptionNames:
         self.changed: list[str] = []
 
     def take(self, name: str, kind: str) -> str:
-        """Return the requested name if it is unused; otherwise a unique name, extended by the kind of part."""
+        """Return `name` if it is unused, otherwise a unique name extended by `kind`, the kind of the named object."""
         for candidate in self._candidates(name, kind):
             if candidate not in self._taken:
                 self._taken.add(candidate)
@@ -107,9 +107,9 @@ class DescriptionNames:
             number += 1
 
     def part(self, name: str, kind: str) -> str:
-        """Return a unique name for an element that acts on a part, such as "hinge friction".
+        """Return a unique name for an element that acts on a joint or body, such as "hinge friction".
 
-        `name` is the name of the part, `kind` the kind of the element.
+        `name` is the name of the joint or body, `kind` the kind of the element.
         """
         whole = f"{name} {kind}"
         number = 2

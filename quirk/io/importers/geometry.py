@@ -1,4 +1,4 @@
-"""Geometry of URDF and SDF files as shapes for display, and mesh files."""
+"""Geometry of URDF and SDF files, converted to shapes for display; reading of mesh files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Placed = Callable[[Pose], Shape]
 
 
 def placed(location: Any, kind: Callable[..., Shape], pose: Pose, color: Any, *sizes: Any) -> Placed:
-    """Return a function that creates a shape for the pose of a link in its body.
+    """Return a function that creates a shape on a body, given the pose of a link in the body.
 
     Parameters
     ----------
@@ -51,9 +51,10 @@ def ball(radius: Any, **options: Any) -> Ellipsoid:
 
 
 def capsule(location: Any, pose: Pose, color: Any, radius: float, length: float) -> list[Placed]:
-    """Return a capsule along the z-axis of `pose`: a cylinder with a sphere at each end.
+    """Return the shapes of a capsule along the z-axis of `pose`: a cylinder and a sphere at each end.
 
-    `radius` and `length` of the cylinder are in m; `location` is the location in the file, for messages.
+    `radius` and `length` of the cylinder are in m; `location` is the location in the file, for messages. Each shape is
+    returned as a function, see `placed`.
     """
     ends = (pose @ Pose(np.eye(3), np.array([0.0, 0.0, z])) for z in (-length / 2, length / 2))
     return [
@@ -73,7 +74,7 @@ def color_of(element: Element, numbers: np.ndarray) -> tuple[float, ...]:
 
 
 class MeshFiles:
-    """Mesh files referenced by a robot description.
+    """Reader of the mesh files to which a robot description refers.
 
     Parameters
     ----------
@@ -86,9 +87,9 @@ class MeshFiles:
         self._loaded: dict[tuple[Path, tuple[float, ...]], Mesh] = {}
 
     def shapes(self, element: Element, name: str, scale: np.ndarray, pose: Pose, color: Any) -> list[Placed]:
-        """Return the mesh of a file as a list of one shape.
+        """Return the mesh of a file as a list of one shape, or an empty list if the file cannot be read.
 
-        If the file cannot be read, this is recorded as an omission and the list is empty.
+        In the latter case the file is recorded as an omission.
 
         Parameters
         ----------
@@ -126,7 +127,7 @@ class MeshFiles:
 
 
 def fewer(vertices: np.ndarray, triangles: np.ndarray, name: str, left_out: LeftOut) -> tuple[np.ndarray, np.ndarray]:
-    """Return a mesh simplified to at most `MOST_TRIANGLES` triangles; a simplification is recorded as an omission.
+    """Return a mesh with at most `MOST_TRIANGLES` triangles; if it had to be simplified, record this as an omission.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ def fewer(vertices: np.ndarray, triangles: np.ndarray, name: str, left_out: Left
 
 
 def primitive(geometry: Element, pose: Pose, color: Any) -> list[Placed] | None:
-    """Return the shapes of an element <geometry> with a box, cylinder, sphere or capsule; None for other types."""
+    """Return the shapes of an element <geometry> with a box, cylinder, sphere or capsule; None for other geometries."""
     box, cylinder, sphere = (geometry.child(tag) for tag in ("box", "cylinder", "sphere"))
     if box is not None:
         return [placed(box, Box, pose, color, box.vector("size", 3))]

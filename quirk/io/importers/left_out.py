@@ -8,7 +8,7 @@ from .markup import Element
 
 
 class LeftOut:
-    """A list of omissions, with one line for all occurrences of the same kind."""
+    """List of omissions, which has one line for all occurrences of the same kind of omission."""
 
     def __init__(self) -> None:
         self._found: dict[str, dict[str, None]] = {}  # places in order, without duplicates

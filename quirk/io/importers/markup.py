@@ -1,6 +1,6 @@
-"""XML elements with line numbers and a record of which contents have been read; entities are rejected.
+"""XML elements that know their line numbers and which of their contents have been read; entities are rejected.
 
-Contents that were not read are listed as omissions of an import.
+An import lists the contents that were not read as omissions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LARGEST = 1e75
 
 
 class Element:
-    """An element of an XML file.
+    """Element of an XML file, with a record of which contents have been read.
 
     Attributes
     ----------
@@ -65,28 +65,28 @@ class Element:
         return element
 
     def all(self, tag: str) -> list[Element]:
-        """Return all children with a tag, and mark them as read."""
+        """Return all children with the given tag, and mark them as read."""
         found = [child for child in self.children if child.tag == tag]
         for child in found:
             child.was_read = True
         return found
 
     def child(self, tag: str) -> Element | None:
-        """Return the only child with a tag, or None; an InputError is raised for several such children."""
+        """Return the only child with the given tag, or None; an InputError is raised for several such children."""
         found = self.all(tag)
         if len(found) > 1:
             raise found[1].error(f"{self.tag} has {len(found)} of these elements; keep one")
         return found[0] if found else None
 
     def required_child(self, tag: str) -> Element:
-        """Return the child with a tag; an InputError is raised if it is missing."""
+        """Return the child with the given tag; an InputError is raised if it is missing."""
         found = self.child(tag)
         if found is None:
             raise self.error(f"has no <{tag}>, which it must have")
         return found
 
     def ignore(self, *tags: str) -> None:
-        """Mark children with these tags, and their contents, as read because they do not describe the mechanism."""
+        """Mark children with these tags, and their contents, as read; they do not describe the mechanism."""
         for child in self.children:
             if child.tag in tags:
                 child.ignore_all()
@@ -227,7 +227,7 @@ def parse(path: Path) -> Element:
 
 
 class _Reader:
-    """Handler of the events of the parser expat that constructs the elements."""
+    """Handler of the events of the XML parser expat, from which it constructs the elements."""
 
     def __init__(self, file: str) -> None:
         self.file, self.root, self.depth = file, None, 0
@@ -259,7 +259,7 @@ class _Reader:
             )
 
     def is_evaluated(self, attributes: dict[str, str]) -> bool:
-        """Whether the attributes contain expressions of the macro language xacro."""
+        """Whether attributes contain expressions of the macro language xacro, which must be evaluated first."""
         declared = self.root is not None and "xmlns:xacro" in self.root.attributes
         return declared and any("${" in value for value in attributes.values())
 

@@ -107,7 +107,7 @@ def link_name(model: MjcfModel, body: int) -> str | None:
 
 
 def _tree(model: MjcfModel) -> tuple[list[Link], list[Weld], list[Stack]]:
-    """Return the links, the welds, and the stack of joints of each MJCF body that has joints."""
+    """Return the links and the welds of a MuJoCo model, and the stack of joints of each body that has joints."""
     m, links, welds, stacks = model.m, [], [], []
     for number in range(1, m.nbody):
         name, parent = model.name("BODY", number), link_name(model, m.body_parentid[number])
@@ -179,7 +179,7 @@ def _mesh(model: MjcfModel, geom: int, location: str, place: Pose, color: Any, l
 def _gravity_compensation(
     model: MjcfModel, bodies: Bodies, names: DescriptionNames, gravity: np.ndarray
 ) -> Iterator[Force]:
-    """Yield the forces specified by the MJCF attribute gravcomp, which compensate the weight of bodies.
+    """Yield the forces that compensate the weight of bodies, as specified by the MJCF attribute gravcomp.
 
     `gravity` (3,) is in m/s^2, inertial frame.
     """
@@ -193,9 +193,9 @@ def _gravity_compensation(
 
 
 def _note_omissions(model: MjcfModel, left_out: LeftOut, with_contacts: bool) -> None:
-    """Record parts of a MuJoCo model that are not imported, such as nonlinear springs, sensors and fluid forces.
+    """Record the contents of a MuJoCo model that are not imported, such as nonlinear springs, sensors and fluid forces.
 
-    Contacts of geoms are recorded unless `with_contacts`, which is whether they are imported.
+    Contacts of geoms are among them unless `with_contacts` is True, which means that they are imported.
     """
     m, name = model.m, model.name
     for what, array, kind in (
@@ -223,7 +223,7 @@ def _note_omissions(model: MjcfModel, left_out: LeftOut, with_contacts: bool) ->
 
 
 def _set_turns(model: MjcfModel, imported_joints: ImportedJoints, imported: Imported) -> None:
-    """Set the initial joint angles that exceed half a turn, which are not determined by the initial poses.
+    """Set the full turns of initial joint angles, which the initial poses do not determine.
 
     `imported_joints` are the joints of the file, and `imported` is the imported system.
     """

@@ -1,11 +1,12 @@
-"""Elasticity of cables in MJCF files: that of MuJoCo's former cable plugin.
+"""Elasticity of cables in MJCF files, which MuJoCo computed with a plugin.
 
-The plugin applies a torque K (w0 - w) / L between neighbors, where w is the rotation vector from one body to the next,
-w0 its value in the file, L the length of the first body, and K = diag(G J, E I_y, E I_z) with the moduli G (`twist`)
-and E (`bend`). If neighbors rotate about several axes, this torque has no energy.
+The plugin applies a torque K (w0 - w) / L between neighboring bodies of a cable, where w is the rotation vector from
+one body to the next, w0 its value in the file, L the length of the first body, and K = diag(G J, E I_y, E I_z) with the
+torsion constant J, the second moments of area I_y and I_z, and the moduli G (`twist`) and E (`bend`). If neighbors
+rotate about several axes, this torque has no energy.
 
-A bushing replaces it, with the same torque to first order in w - w0. In a cable that is straight at rest the torque of
-the bushing is conservative, and the two differ by terms of second order in w.
+A bushing replaces the plugin, with the same torque to first order in w - w0. In a cable that is straight at rest the
+torque of the bushing is conservative, and the two torques differ by terms of second order in w.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ STRAIGHT = 1e-12
 
 @dataclass(frozen=True)
 class Cable:
-    """Torsional and bending elasticity of a cable between neighboring bodies.
+    """Torsional and bending stiffness between neighboring bodies of a cable with n vertices.
 
     Attributes
     ----------
-    links : names of the n - 1 bodies, n being the number of vertices
+    links : names of the n - 1 bodies
     stiffness : (n - 2, 3) stiffness K / L about x, y and z between neighbors, N m/rad
     rest : (n - 2, 3) unloaded rotation vector from each body to the next, rad
     """
@@ -44,8 +45,9 @@ class Cable:
     def couplings(self, bodies: Bodies, names: DescriptionNames) -> Iterator[Bushing]:
         """Yield a bushing for each pair of neighboring bodies.
 
-        The load of a bushing that is conjugate to the rotation vector w has the torque J^-T load on the body, where
-        J^-1 is the derivative of w in the angular velocity. With J at w0 the torque is that of the plugin at w0.
+        A bushing with a load conjugate to the rotation vector w exerts the torque J^-T load on the body, where J^-1 is
+        the derivative of the rate of w with respect to the angular velocity. With J evaluated at w0, the torque is that
+        of the plugin at w0.
         """
         for (one, two), stiffness, rest in zip(pairwise(self.links), self.stiffness, self.rest, strict=True):
             (body_i, i), (body_j, j) = bodies.place(one), bodies.place(two)
@@ -58,7 +60,10 @@ class Cable:
 
 
 def _angular_velocity_per_rate(w: np.ndarray) -> np.ndarray:
-    """Return the derivative (3, 3) of the angular velocity, in the axes before the rotation, in the rate of w, rad."""
+    """Return the derivative (3, 3) of the angular velocity with respect to the rate of a rotation vector w, rad.
+
+    The angular velocity is in the axes before the rotation.
+    """
     angle, W = float(np.linalg.norm(w)), rotation.skew(w)
     if angle < STRAIGHT:
         return np.eye(3)

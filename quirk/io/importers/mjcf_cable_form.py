@@ -1,4 +1,4 @@
-"""Form of cables in MJCF files: vertices on curves, and orientations of the bodies between them."""
+"""Geometry of cables in MJCF files: vertices on curves, and orientations of the bodies between vertices."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ PARALLEL = 1e-14
 
 
 def curve(words: list[str], size: np.ndarray, count: int) -> np.ndarray:
-    """Return points (count, 3) of a curve, m, for s from 0 to 1.
+    """Return `count` points (count, 3) on a curve, m, at equal steps of the parameter s from 0 to 1.
 
-    `words` are the functions in `CURVES` of up to three coordinates. `size` (3,) is the factor of s, m, that of the
-    cosine and sine, m, and their phase at s = 1 over pi.
+    `words` name the functions of s, keys of `CURVES`, for up to three coordinates. `size` (3,) has the factor of s, m,
+    the factor of the cosine and sine, m, and their phase at s = 1 divided by pi.
     """
     s = np.linspace(0.0, 1.0, count) if count > 1 else np.zeros(1)
     phase = np.pi * s * size[2]
@@ -45,7 +45,7 @@ def orientations(tangents: np.ndarray) -> list[np.ndarray]:
 
 
 def _along(tangent: np.ndarray) -> np.ndarray:
-    """Return the unit quaternion (4,) of a frame whose x axis is along a unit vector."""
+    """Return the unit quaternion (4,) of a frame whose x axis is along the unit vector `tangent`."""
     x, y, z = tangent
     q = np.array([1.0 + x, 0.0, -z, y]) if x > 0 else np.array([y, z, 0.0, 1.0 - x])
     return q / np.linalg.norm(q)

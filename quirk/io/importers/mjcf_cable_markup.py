@@ -1,4 +1,4 @@
-"""Attributes of cables in MJCF files, and the values of those that the defaults of a file would change."""
+"""Known attributes of cables in MJCF files, and values that keep the defaults of a file from changing the cables."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ UNCHANGED = {
 
 
 def check_attributes(element: Element) -> None:
-    """Raise an InputError if an element of a cable, or an element in it, has an unknown attribute."""
+    """Raise an InputError if an element of a cable, or one of its children, has an unknown attribute."""
     for part in (element, *element.children):
         unknown = [name for name in part.attributes if name not in KNOWN.get(part.tag, part.attributes)]
         if unknown:

@@ -1,7 +1,7 @@
-"""Cables in MJCF files: chains of bodies with ball joints.
+"""Cables in MJCF files, converted to chains of bodies with ball joints.
 
 MuJoCo before version 4 expands <composite type="cable"> to a chain of n - 1 bodies between n vertices, with the x axis
-of each body along its edge. Here the chain is written into the file before MuJoCo reads it.
+of each body along the edge between its vertices. Here such chains replace the cables before MuJoCo reads the file.
 """
 
 from __future__ import annotations
@@ -107,7 +107,11 @@ class _Chain:
         self.cable = self._elasticity(instances)
 
     def _positions(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the vertices (n, 3), m, and the matrix (3, 3) that turns them; listed vertices are not turned."""
+        """Return the vertices (n, 3) of the cable, m, and the rotation matrix (3, 3) to be applied to them.
+
+        The matrix is that of the cable's quaternion for vertices on a curve, and the identity for vertices listed in
+        the file.
+        """
         of, count = self._of, self._count()
         if of.get("vertex") is not None:
             if count > 1:
@@ -121,7 +125,7 @@ class _Chain:
         return vertices, turn
 
     def _count(self) -> int:
-        """Return the number of vertices of a curve, which is 1 if none is given."""
+        """Return the number of vertices of a curve; 1 if the file specifies none."""
         text = self._of.get("count")
         words = ["1"] if text is None else text.split()
         numbers = [int(word) if re.fullmatch(r"\+?[0-9]{1,9}", word) else 0 for word in words]
@@ -142,7 +146,7 @@ class _Chain:
         return curve(words, size, count)
 
     def _turn(self) -> np.ndarray:
-        """Return the matrix (3, 3) of the quaternion of a cable."""
+        """Return the rotation matrix (3, 3) of the quaternion of the cable."""
         turn = self._of.vector("quat", 4, [1.0, 0.0, 0.0, 0.0])
         length = float(np.linalg.norm(turn))
         if abs(length - 1.0) > NOT_UNIT:
@@ -250,7 +254,7 @@ class _Chain:
         return self._element("geom", UNCHANGED["geom"] | given)
 
     def _volume(self, length: float, size: np.ndarray) -> float:
-        """Return the volume of a body of given length, m^3; `size` is that of the cable's geom."""
+        """Return the volume, m^3, of a body of the cable of a given length, m; `size` is that of the cable's geom."""
         if self._geom.get("type") == "box":
             return float(4.0 * length * size[1] * size[2])
         ends = 4.0 / 3.0 * size[0] if self._geom.get("type") == "capsule" else 0.0

@@ -1,6 +1,6 @@
-"""Estimate of the size of an MJCF file after expansion by MuJoCo, before MuJoCo reads it.
+"""Estimate of the size that MuJoCo expands an MJCF file to, before MuJoCo reads it.
 
-Expansion replicates elements and includes other files.
+The expansion replicates elements and includes other files.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def check_expansion(path: Path, root: Element) -> None:
 
 
 class _Expansion:
-    """Number of elements after replication, inclusion and attachment; each file is read once."""
+    """Counter of the elements of MJCF files after replication, inclusion and attachment; each file is read once."""
 
     def __init__(self, path: Path) -> None:
         self._folders = [path.parent]
@@ -73,10 +73,10 @@ class _Expansion:
         return totals[id(root)]
 
     def _expanded_count(self, element: Element, child_count: int, models: Mapping[str | None, Path]) -> int:
-        """Return the number of elements into which `element` is expanded.
+        """Return the number of elements to which MuJoCo expands `element`.
 
-        Its children are expanded into `child_count` elements. `models` are the paths of other files by the names under
-        which they are attached.
+        Its children are expanded to `child_count` elements in total. `models` are the paths of other files, by the
+        names under which the file attaches them.
         """
         self._check_sizes(element, SIZES.get(element.tag, ()))
         if element.tag in REPEATED:
@@ -107,7 +107,7 @@ class _Expansion:
 
 
 def _product(text: str | None) -> int:
-    """Return the product of the numbers in an attribute; other words are ignored."""
+    """Return the product of the numbers in an attribute; words that are not numbers are ignored."""
     found = 1
     for word in (text or "").split():
         try:

@@ -1,7 +1,7 @@
-"""Handles: joints without constraints that measure single coordinates of several MJCF joints on one body.
+"""Handles: joints without constraint rows that measure one coordinate each, where an MJCF body has several joints.
 
-These MJCF joints are replaced by one equivalent joint. Limits, springs and other loads of each MJCF joint act on its
-handle.
+One equivalent joint replaces the MJCF joints of the body. Limits, springs and other loads of each MJCF joint act on its
+handle instead.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .pose import Pose, turned
 
 
 def handles(stack: Stack, frames: tuple[Pose, Pose], bodies: Bodies, names: DescriptionNames) -> dict[int, Joint]:
-    """Return the handle of each slide and hinge of a body by joint number; handles have the names in the file.
+    """Return the handle of each slide and hinge of a body, by number of the MJCF joint, whose name it has.
 
     The coordinate of a handle equals the coordinate of the slide or hinge, and a load along it does no work on the
     other coordinates of the body. Hinges with parallel axes have no handles, and neither does the middle one of three
@@ -69,10 +69,10 @@ def _slide(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, name
 
 
 def _hinge(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, names: DescriptionNames) -> Joint:
-    """Return the handle of a single hinge, or of one of two perpendicular hinges; `k` is its joint number.
+    """Return the handle of a single hinge, or of one of two perpendicular hinges; `k` is the number of its joint.
 
-    The first of two angles is measured as the rotation of the parent relative to the body about the reversed axis, so
-    that it is the last of the 1-2-3 angles. `stack` and `frames` are as for `handles`.
+    A handle measures the last of its 1-2-3 angles. For the first of two hinges, this is the rotation of the parent
+    relative to the body about the reversed axis. `stack` and `frames` are as for `handles`.
     """
     across = next((stack.axis(other) for other in stack.hinges if other != k), None)
     first = k == stack.hinges[0] and across is not None

@@ -1,7 +1,7 @@
-"""Two hinges with arbitrary axes on one MJCF body, without mass between them.
+"""Two hinges with arbitrary axes on one MJCF body, without mass between them, as constraints.
 
-Handles are joints without constraints that measure one coordinate; see mjcf_handles. In the reference position
-of a body, MJCF's joint coordinates have their reference values.
+Handles are joints without constraint rows that measure one coordinate; see mjcf_handles. In the reference position of a
+body, MJCF's joint coordinates have their reference values.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .pose import Pose
 
 @dataclass
 class TwoHinges:
-    """The constraints equivalent to two hinges.
+    """Constraints that are equivalent to two hinges.
 
     Attributes
     ----------
@@ -71,9 +71,10 @@ def two_hinges(stack: Stack, bodies: Bodies, names: DescriptionNames) -> TwoHing
 
 
 def _rod(name: str, stack: Stack, bodies: Bodies, outer: np.ndarray, inner: np.ndarray) -> Distance:
-    """Return a constant-distance constraint between a point of the parent, `outer`, and a point of the body, `inner`.
+    """Return a constant-distance constraint between a point of the parent and a point of the body.
 
-    Both points (3,), m, are in the coordinates of the body, with the body in its reference position.
+    Both points, `outer` on the parent and `inner` on the body, (3,) m, are in the coordinates of the body in its
+    reference position.
     """
     (body_i, i), (body_j, j) = bodies.place(stack.parent), bodies.place(stack.link)
     ends = i.point(stack.home.point(outer)), j.point(inner)

@@ -1,6 +1,6 @@
 """The joints of an MJCF body, in series without mass between them, as one equivalent joint.
 
-Handles are joints without constraints that measure the coordinate of a single MJCF joint; see mjcf_handles.
+Handles are joints without constraint rows that measure the coordinate of a single MJCF joint; see mjcf_handles.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .rotors import Rotor, ball_rotor, rotor
 
 @dataclass
 class ImportedJoints:
-    """Parts of the system that represent the joints of the file.
+    """Constraints and forces of the system that represent the joints of an MJCF file.
 
     Attributes
     ----------
@@ -50,7 +50,9 @@ def connect(
     left_out: LeftOut,
     imported_joints: ImportedJoints,
 ) -> None:
-    """Create the joint of a body, with its limits, springs and other elements, and append them to `imported_joints`.
+    """Create the equivalent joint of a body, with its limits, springs and other elements.
+
+    They are appended to `imported_joints`.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ def connect(
     bodies, names : bodies and names of the import
     limits : whether limits are imported
     left_out : list of omissions
-    imported_joints : parts created so far
+    imported_joints : joints and elements created so far
     """
     model = stack.model
     if stack.frees:
@@ -83,7 +85,7 @@ def connect(
 
 
 def _connect_as_one(stack: Stack, bodies: Bodies, names: DescriptionNames, imported_joints: ImportedJoints) -> None:
-    """Create one joint that is equivalent to all MJCF joints of a body, and handles if there are several."""
+    """Create one joint that is equivalent to all MJCF joints of a body, and a handle for each if there are several."""
     axes = stack.frame_axes()
     kind, arguments = stack.kind(axes)
     i, j = stack.frames(axes)
@@ -163,7 +165,7 @@ def _add_forces(
 
 
 def _add_rotor(stack: Stack, k: int, kind: str, names: DescriptionNames, imported_joints: ImportedJoints) -> None:
-    """Add a flywheel for the rotor inertia of the hinge or slide with number `k`.
+    """Add a flywheel for the rotor inertia of the hinge or slide with number `k` to `imported_joints`.
 
     `kind` is "rotation" or "translation".
     """
@@ -184,7 +186,10 @@ def _add_ball_forces(
     names: DescriptionNames,
     imported_joints: ImportedJoints,
 ) -> None:
-    """Add the spring and the damper of the ball joint with number `k`; `coordinate` has their coefficients."""
+    """Add the spring and the damper of the ball joint with number `k` to `imported_joints`.
+
+    `coordinate` has their coefficients.
+    """
     m, name = stack.model.m, stack.model.name("JOINT", k)
     ends = bodies.place(stack.parent)[0], bodies.place(stack.link)[0]
     if coordinate.stiffness:

@@ -75,9 +75,9 @@ def _equality(
 def _coupled(
     model: MjcfModel, name: str, pair: tuple[int, int], data: np.ndarray, imported_joints: ImportedJoints, active: bool
 ) -> list[Any] | str:
-    """Return a constraint that makes a joint coordinate constant, or a polynomial of another joint coordinate.
+    """Return the constraint for an MJCF equality of joints, or a string that describes an unsupported equality.
 
-    For an unsupported equality, a string that describes it is returned.
+    The constraint keeps a joint coordinate constant, or equal to a polynomial of another joint coordinate.
 
     Parameters
     ----------
@@ -112,9 +112,9 @@ def _tendon(
 def _actuator(
     model: MjcfModel, number: int, bodies: Bodies, imported_joints: ImportedJoints, names: DescriptionNames
 ) -> list[Any] | str:
-    """Return the motor or servo of one joint coordinate or tendon, with its initial control as a constant input.
+    """Return the motor or servo of one joint coordinate or tendon, or a string that describes an unsupported actuator.
 
-    For other actuators, a string that describes them is returned. `number` is the number of the actuator.
+    Its input is constant: the initial control. `number` is the number of the actuator.
     """
     m = model.m
     at_joint = m.actuator_trntype[number] in (model.code("Trn", "JOINT"), model.code("Trn", "JOINTINPARENT"))
@@ -176,7 +176,7 @@ def _control(model: MjcfModel, number: int) -> float:
 
 
 def _shares_limit(model: MjcfModel, number: int) -> bool:
-    """Whether a limit of the sum of several actuators, at one joint or tendon, may apply to actuator `number`."""
+    """Whether actuator `number` may be affected by a limit on the sum of several actuators at one joint or tendon."""
     m, tendon = model.m, model.code("Trn", "TENDON")
     at_tendon, k = np.array(m.actuator_trntype) == tendon, int(m.actuator_trnid[number][0])
     same = (at_tendon == at_tendon[number]) & (np.array(m.actuator_trnid)[:, 0] == k)
@@ -187,9 +187,9 @@ def _shares_limit(model: MjcfModel, number: int) -> bool:
 
 
 def _range(model: MjcfModel, number: int, gear: float) -> list[float] | None:
-    """Return the smallest and the largest load (N or N m) of an actuator at its joint or tendon, or None.
+    """Return the smallest and the largest load (N or N m) of an actuator at its joint or tendon; None without limits.
 
-    None stands for no limits. `number` is the number of the actuator; `gear` multiplies its force.
+    `number` is the number of the actuator; `gear` multiplies its force.
     """
     m, k = model.m, int(model.m.actuator_trnid[number][0])
     ranges = []

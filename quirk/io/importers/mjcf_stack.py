@@ -1,4 +1,4 @@
-"""Joints of one MJCF body in series, and the equivalent single joint.
+"""The joints of one MJCF body, which act in series, and the single joint that is equivalent to them.
 
 In MJCF, joint coordinates are relative to a reference position of the body, the attribute `home` of `Stack`.
 """
@@ -64,7 +64,7 @@ class Stack:
         return float(self.model.m.qpos0[self.model.m.jnt_qposadr[k]])
 
     def fault(self) -> str | None:
-        """Return the reason why there is no equivalent single joint, as a clause for messages; None if there is one."""
+        """Return, as a clause for messages, why there is no equivalent single joint; None if there is one."""
         late = self._late_slides()
         if late and not self.hinge_first:
             along = [k for k in late if len(self.hinges) == 1 and not self.balls and self._parallel(k, self.hinges[0])]
@@ -89,7 +89,7 @@ class Stack:
 
     @property
     def skew_slide(self) -> bool:
-        """Whether there is one slide, neither parallel nor perpendicular to the hinge axes."""
+        """Whether the body has a single slide that is neither parallel nor perpendicular to the hinge axes."""
         return len(self.slides) == 1 and not self._fits(self.frame_axes())
 
     def _late_slides(self) -> list[int]:
@@ -98,9 +98,9 @@ class Stack:
 
     @property
     def hinge_first(self) -> bool:
-        """Whether a hinge precedes slides not parallel to it, which rotate with it.
+        """Whether a hinge precedes slides that are not parallel to it, and therefore rotate with it.
 
-        Seen from the body, slides come first.
+        For an observer on the body, the slides then come first.
         """
         late = self._late_slides()
         across = bool(late) and len(self.hinges) == 1 and not any(self._parallel(k, self.hinges[0]) for k in late)
@@ -110,7 +110,7 @@ class Stack:
         return float(np.linalg.norm(np.cross(self.axis(j), self.axis(k)))) <= ALIGNED
 
     def _fits(self, axes: np.ndarray) -> bool:
-        """Whether a joint with axes (3, 3) can represent the slides.
+        """Whether a joint with the axes `axes` (3, 3) can represent the slides.
 
         This is the case if the slides are parallel to these axes, or if all translations are free.
         """

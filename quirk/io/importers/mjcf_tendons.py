@@ -1,7 +1,7 @@
-"""Spatial tendons of MJCF: paths over sites, with branches after pulleys, as springs, ropes and tendons.
+"""Spatial tendons of MJCF, as springs, ropes and tendons over sites.
 
-In MuJoCo a pulley ends a branch of a tendon. The length of a tendon is the sum over its branches of length divided by
-divisor; the first branch has the divisor 1.
+In MuJoCo a pulley ends a branch of a tendon and begins the next one. The length of a tendon is the sum, over its
+branches, of the length of the branch divided by its divisor; the first branch has the divisor 1.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ End = tuple[Body | Ground, Frame]
 
 
 class SitePath(NamedTuple):
-    """Points along a tendon, each a body and a position (3,) in it, m, and the weights of the spans between them."""
+    """Points along a tendon, each a body and a position (3,) in it, m, and the weights of the spans between points."""
 
     points: list[tuple[Body | Ground, np.ndarray]]
     weights: list[float]
 
     @property
     def plain(self) -> bool:
-        """Whether the tendon has one branch over points that are apart."""
+        """Whether the tendon has a single branch, and no two consecutive points coincide."""
         return all(weight == 1.0 for weight in self.weights) and min(self.lengths) > 0
 
     @property
@@ -67,7 +67,7 @@ def ends(model: MjcfModel, kind: int, numbers: Sequence[int], local: list[Pose],
 
 
 def path_of(model: MjcfModel, number: int, bodies: Bodies) -> SitePath | str:
-    """Return the path of tendon `number`, or a string that describes tendons with unsupported paths."""
+    """Return the path of tendon `number`, or a string that describes why its path is not supported."""
     m = model.m
     first, count = m.tendon_adr[number], m.tendon_num[number]
     sites: list[int] = []
@@ -96,9 +96,9 @@ def path_of(model: MjcfModel, number: int, bodies: Bodies) -> SitePath | str:
 def tendon(
     model: MjcfModel, number: int, bodies: Bodies, names: DescriptionNames
 ) -> list[Constraint | ForceElement] | str:
-    """Return the spring and the limit of length equivalent to a spatial tendon over sites.
+    """Return the spring and the length limit of a spatial tendon over sites, or a string that describes other tendons.
 
-    For other tendons, a string that describes them is returned. `number` is the number of the tendon.
+    `number` is the number of the tendon.
     """
     m, path = model.m, path_of(model, number, bodies)
     if isinstance(path, str):
@@ -115,7 +115,7 @@ def tendon(
 
 
 def _spring(model: MjcfModel, number: int, name: str, path: SitePath) -> Constraint | ForceElement:
-    """Return the spring and damper of a tendon: a Spring, an elastic rope that is slack if short, or a Tendon.
+    """Return the spring and damper of a tendon: a Spring, an elastic rope that can be slack, or a Tendon.
 
     The rope of a spring of stiffness k and length L has the axial stiffness EA = k L.
     """
@@ -135,7 +135,7 @@ def _spring(model: MjcfModel, number: int, name: str, path: SitePath) -> Constra
 
 
 def _limit(model: MjcfModel, number: int, name: str, path: SitePath) -> Constraint:
-    """Return the limits of the length of a tendon."""
+    """Return the constraint that limits the length of a tendon."""
     shortest, longest = (float(x) for x in model.m.tendon_range[number])
     if len(path.points) == 2 and shortest <= 0:
         (one, p), (two, q) = path.points

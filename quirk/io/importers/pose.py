@@ -52,12 +52,12 @@ class Pose:
 
 
 def of_frame(frame: Frame) -> Pose:
-    """Return the pose of a frame of a body."""
+    """Return the pose, relative to its body, of a frame of a body."""
     return Pose(frame.matrix, frame.origin)
 
 
 def turned(axis: int, angle: float) -> np.ndarray:
-    """Return the rotation matrix (3, 3) of a rotation by an angle, rad, about axis 0, 1 or 2 (x, y or z)."""
+    """Return the rotation matrix (3, 3) for a rotation by `angle`, rad, about axis 0, 1 or 2 (x, y or z)."""
     R = np.eye(3)
     a, b = (axis + 1) % 3, (axis + 2) % 3
     R[a, a] = R[b, b] = np.cos(angle)

@@ -20,7 +20,7 @@ FOLLOWS = "a.direction(c.spin) - b.spin + a.spin"
 def rotor(
     joint: Joint, kind: str, inertia: float, value: float, rate: float, name: str, names: DescriptionNames
 ) -> list[Rotor]:
-    """Return a flywheel coupled to a joint coordinate; see `quirk.constraints.armature.flywheel`.
+    """Return a flywheel that rotates in proportion to a joint coordinate; see `quirk.constraints.armature.flywheel`.
 
     Parameters
     ----------

@@ -194,7 +194,7 @@ def _collect(contents: SdfContents, outer: Element) -> None:
 
 
 def _canonical(model: Element, name: str) -> str | None:
-    """Return the full name of the link to which a model's frame is attached.
+    """Return the full name of the link to which the frame of a model is attached.
 
     This is the link named by the attribute canonical_link; default: the first link. `name` is the full name of the
     model.
@@ -253,9 +253,9 @@ def _siblings(frame: Element, model: Element) -> Iterator[Element]:
 
 
 def _short_names(contents: SdfContents, models: int) -> dict[str, str]:
-    """Return the names in QuIRK by full name; they omit the model's name if there is only one model.
+    """Return the name in QuIRK of each link and joint, by its full name in the file.
 
-    `models` is the number of models.
+    The names omit the model's name if the number `models` of models is one.
     """
     full = [*contents.links, *contents.joints]
     return {name: name.partition("::")[2] if models == 1 and "::" in name else name for name in full}
@@ -276,7 +276,7 @@ def _link(contents: SdfContents, name: str, short_name: str, meshes: MeshFiles, 
 
 
 def _add_frames(contents: SdfContents, links: dict[str, Link]) -> None:
-    """Add named frames to the links to which they are attached."""
+    """Add the named frames of the file to the links to which they are attached."""
     frames = contents.frames
     for name, frame in frames.named.items():
         link = frames.link(name) if frame.element.tag == "frame" else None

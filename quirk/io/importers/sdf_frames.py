@@ -77,9 +77,9 @@ class Frames:
         self.named[name] = frame
 
     def full(self, element: Element, scope: str, name: str) -> str | None:
-        """Return the full name of the frame to which an element of a model refers by `name`; None for the world.
+        """Return the full name of the frame that an element of a model calls `name`; None for the world.
 
-        `scope` is the scope of this name.
+        `scope` is the prefix of full names in this model.
         """
         found = full_name(scope, name)
         if found is None and name == WORLD:
@@ -116,7 +116,7 @@ class Frames:
         return name
 
     def shift_models(self) -> None:
-        """Correct the poses of models whose element <pose> specifies the pose of one of their frames.
+        """Correct the poses of models whose element <pose> specifies the pose of one of their frames, not of the model.
 
         This method must be called before any pose is computed.
         """

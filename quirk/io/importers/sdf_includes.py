@@ -30,7 +30,7 @@ class Includes:
         self._room = MOST_ELEMENTS
 
     def expand(self, root: Element, path: Path) -> None:
-        """Replace all includes of a file, including those in included files.
+        """Replace all elements <include> of a file, including those in the included files.
 
         `root` and `path` are the root element and the path of the file.
         """
@@ -108,9 +108,9 @@ def _override(model: Element, include: Element) -> None:
 
 
 def _merged(model: Element, scope: Element) -> list[Element]:
-    """Return the contents of a model, converted to contents of the model or world `scope` that includes it.
+    """Return the contents of an included model, as contents of the model or world `scope` that includes it.
 
-    The model's frame is replaced by a named frame.
+    A named frame replaces the frame of the model.
     """
     name = f"_merged__{model.attribute('name')}__model__"
     frame = Element(model.file, "frame", {"name": name}, model.line, scope)
@@ -131,7 +131,7 @@ def _merged(model: Element, scope: Element) -> list[Element]:
 
 
 def _carry(part: Element, frame: str) -> None:
-    """Replace references to the frame of a merged model by references to `frame` in one of the model's elements."""
+    """Make an element of a merged model refer to the named frame `frame` where it refers to the model's own frame."""
     for element in part.walk():
         if element.tag == "model" and element is not part:
             continue

@@ -121,7 +121,7 @@ def _ball(semi_axes: np.ndarray, density: float) -> tuple[float, Pose, np.ndarra
 
 
 def _round(radius: float, length: float, density: float, capsule: bool) -> tuple[float, Pose, np.ndarray]:
-    """Return mass, center of mass and inertia of a cylinder or capsule along z; see `_solid`.
+    """Return the mass, center of mass and inertia of a cylinder or capsule along z, in the form described in `_solid`.
 
     A capsule has a hemisphere at each end. `radius` and `length` (of the cylinder) are in m, `density` in kg/m^3.
     """

@@ -74,7 +74,7 @@ class SdfJoints:
                     yield Weld(None, parent)
 
     def connected(self, bodies: Bodies) -> Made:
-        """Yield joints and the elements that act on them, then the constraints between joint coordinates."""
+        """Yield the joints and the elements that act on them, and then the constraints between joint coordinates."""
         for name, (element, _) in self.contents.joints.items():
             kind = element.attribute("type")
             with at(element):
@@ -114,7 +114,7 @@ class SdfJoints:
             yield self._short(parent), self._short(child)
 
     def note_apart(self) -> None:
-        """Record as omissions the joints whose declared parent frame differs from the joint frame."""
+        """Record as omissions those joints whose declared parent frame differs from the joint frame."""
         frames = self.contents.frames
         for name, (element, scope) in self.contents.joints.items():
             parent = frames.full(element, scope, element.required_child("parent").word())
@@ -211,10 +211,11 @@ class SdfJoints:
         yield Spherical(self.names.take(self.short[name], "joint"), *self._bodies(name, bodies), point=point)
 
     def _universal(self, name: str, element: Element, bodies: Bodies) -> Made:
-        """Yield a universal joint and the elements about its two axes, which act on joints without constraints.
+        """Yield a universal joint, and the elements that act about its two axes.
 
-        The first angle is measured as the rotation of the parent relative to the child about the reversed axis, so that
-        it is the last of the 1-2-3 angles, which are the angles contained in results.
+        These elements act on joints without constraint rows. The joint for the first axis measures the rotation of the
+        parent relative to the child about the reversed axis, so that the angle is the last of its 1-2-3 angles, the one
+        in results.
         """
         called, point = self.names.take(self.short[name], "joint"), self.contents.frames.pose(name).origin
         parent, child = self._bodies(name, bodies)
@@ -267,5 +268,5 @@ class SdfJoints:
 
 
 def _turning(joint: Joint) -> str:
-    """Return the coordinate of a joint to which files refer: the rotation, if it has one, otherwise the translation."""
+    """Return the coordinate of a joint to which SDF files refer: "rotation" if it has one, otherwise "translation"."""
     return "translation" if joint.rotation_axis is None else "rotation"

@@ -67,7 +67,7 @@ def to_urdf(system: System, path: str | Path) -> None:
 
 
 class _Writer:
-    """Constructor of the URDF elements of one system.
+    """Converter of one system to URDF elements.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class _Writer:
         self.joints: dict[str, ElementTree.Element] = {}
 
     def _written_as_joint(self, constraint: Constraint) -> Joint | None:
-        """Return a constraint if it is exported as a joint of the tree, otherwise None.
+        """Return the constraint as a joint if it is exported as a joint of the tree, otherwise None.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class _Writer:
             ElementTree.SubElement(material, "color", rgba=_text(*to_rgba(shape.color)))  # type: ignore[arg-type]
 
     def _joint(self, edge: Edge) -> ElementTree.Element:
-        """Return the URDF element of the joint between a body and its parent.
+        """Return the URDF element of the joint between a body and its parent, an edge of the tree.
 
         The element <origin> is the pose of the body relative to its parent at zero coordinates.
         """
@@ -187,7 +187,7 @@ class _Writer:
         return joint
 
     def _limits(self, joint: Joint | None) -> dict[str, float]:
-        """Return the limits of a joint's coordinate, which are defined by stops, by name ("lower", "upper")."""
+        """Return the limits of a joint's coordinate, "lower" and "upper", from the stops at the joint."""
         limits: dict[str, float] = {}
         for stop in self.system.constraints:
             if isinstance(stop, Stop) and stop.joint is joint:
@@ -225,7 +225,7 @@ class _Writer:
             ElementTree.SubElement(self.joints[follower], "mimic", {"joint": leader, **numbers})
 
     def _note_the_rest(self) -> None:
-        """Record as omissions the properties of the system that the file does not contain."""
+        """Record as omissions the properties of the system that a URDF file cannot contain."""
         system = self.system
         for force in system.forces:
             if not isinstance(force, JointFriction) or force.joint.name not in self.joints:

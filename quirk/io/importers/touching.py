@@ -117,9 +117,10 @@ def _axes(body: Any) -> np.ndarray:
 def _surfaces(
     first: Collider, second: Collider, placed: tuple[Pose, Pose], in_space: tuple[Pose, ...]
 ) -> list[tuple[Surface, Surface]] | None:
-    """Return pairs of surfaces whose contacts are equivalent to a contact of two geometries, or None.
+    """Return pairs of surfaces whose contacts are equivalent to the contact of two geometries, or None.
 
-    `placed` are the poses of the geometries in their bodies, `in_space` are their poses in the inertial frame.
+    None means that there are no such surfaces. `placed` are the poses of the geometries in their bodies, `in_space` are
+    their poses in the inertial frame.
     """
     kinds = first.kind, second.kind
     if kinds == ("sphere", "sphere"):

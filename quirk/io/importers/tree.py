@@ -98,7 +98,7 @@ def _as_body(body: Body | Ground) -> Body:
 
 
 def _tree_edge(joint: Joint, parent_edges: dict[int, Edge | None]) -> Edge | None:
-    """Return the edge of a joint between a body in the tree and a body outside it; None for all other joints.
+    """Return the edge for a joint that connects a body in the tree with a body outside it; None for other joints.
 
     `parent_edges` contains the edge of each body in the tree, by the id of the body.
     """
@@ -109,7 +109,7 @@ def _tree_edge(joint: Joint, parent_edges: dict[int, Edge | None]) -> Edge | Non
 
 
 def _loop_message(joint: Joint, parent_edges: dict[int, Edge | None]) -> str:
-    """Return an error message for a joint that closes a loop, which lists the joints on both paths between its bodies.
+    """Return the error message for a loop-closing joint; it lists the joints on both tree paths between its bodies.
 
     `parent_edges` contains the edge of each body in the tree, by the id of the body.
     """

@@ -120,7 +120,7 @@ def _checked_root(file: Path) -> Element:
 
 
 def _fix_massless(links: dict[str, Link], listed: dict[str, UrdfJoint], left_out: LeftOut) -> None:
-    """Convert joints to massless subtrees to fixed joints, so that these links belong to the preceding link.
+    """Convert joints to massless subtrees into fixed joints, so that the massless links join the body before them.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """Model files: systems and options of runs in TOML format.
 
-Each table of the file describes one part by the class or function that creates it (its kind) and the arguments.
+Each table of the file describes one body, constraint, force or event by its kind (the class or function that creates
+it) and the arguments.
 """
 
 from __future__ import annotations

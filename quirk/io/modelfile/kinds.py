@@ -1,7 +1,7 @@
-"""Kinds: names in model files of the classes and functions that create parts, without the prefix `quirk.`.
+"""Kinds: names, in model files, of the classes and functions that create bodies, constraints and other objects.
 
-Examples are "Revolute", "Body.box", "planar.PlanarBody.bar", "surface.sphere" and "Motion.spline". Every public class
-or function that records its arguments is a kind.
+A kind is the name in the package `quirk`, such as "Revolute", "Body.box", "planar.PlanarBody.bar", "surface.sphere" and
+"Motion.spline". Every public class or function that records its arguments has a kind.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PARTS = (Body, Beam, Ground, Constraint, ForceElement, Event)
 
 @functools.cache
 def makers() -> Mapping[str, Maker]:
-    """Return a dict that maps each kind to its class or function."""
+    """Return the class or function for each kind, as a dict."""
     found: dict[str, Maker] = {}
     for prefix, module in (("", quirk), ("planar.", planar), ("surface.", surface), ("shapes.", shapes)):
         names = getattr(module, "__all__", None) or _own_names(module)
@@ -48,12 +48,15 @@ def makers() -> Mapping[str, Maker]:
 
 @functools.cache
 def kinds() -> Mapping[Maker, str]:
-    """Return a dict that maps each class or function to its kind, the first one if it has several."""
+    """Return the name in model files (kind) of each class or function that creates objects, as a dict.
+
+    If a class or function has several names, the first one is used.
+    """
     return {maker: kind for kind, maker in reversed(list(makers().items()))}
 
 
 def kinds_of(cls: type) -> list[str]:
-    """Return the kinds in model files that create objects of a class."""
+    """Return the kinds whose class or function creates objects of the class `cls`."""
     classes = {kind: getattr(maker, "__self__", maker) for kind, maker in makers().items()}
     return [kind for kind, made in classes.items() if isinstance(made, type) and issubclass(made, cls)]
 
@@ -62,7 +65,7 @@ def kinds_of(cls: type) -> list[str]:
 def parameters(maker: Maker) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a class or function by name.
 
-    They include the parameters of the function to which variadic keyword arguments are passed on.
+    For variadic keyword arguments, they include the parameters of the function to which these are passed.
     """
     function = maker.__init__ if isinstance(maker, type) else maker  # type: ignore[misc]
     listed = list(inspect.signature(function).parameters.values())
@@ -80,13 +83,13 @@ def parameters(maker: Maker) -> Mapping[str, inspect.Parameter]:
 
 @functools.cache
 def names_parts(annotation: str) -> bool:
-    """Whether an argument with this annotation is a part of the system, which is given by its name in files."""
+    """Whether an argument with this annotation is a body, constraint, force or event, which files refer to by name."""
     named = (getattr(planar, word, getattr(quirk, word, None)) for word in re.findall(r"\w+", annotation))
     return any(isinstance(found, type) and issubclass(found, PARTS) for found in named)
 
 
 def _own_names(module: Any) -> list[str]:
-    """Return the names defined by a module without `__all__`, except names of objects that are also in `quirk`."""
+    """Return the names that a module without `__all__` defines, except those of objects that are also in `quirk`."""
     return [
         name
         for name, x in vars(module).items()

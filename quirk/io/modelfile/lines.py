@@ -63,12 +63,12 @@ def _statements(text: str) -> list[tuple[int, str]]:
 
 
 def _names(keys: str) -> tuple[str, ...]:
-    """Return the parts of a dotted key, such as a.b."c d", without quotes."""
+    """Return the names in a dotted key, such as a.b."c d", without quotes."""
     return tuple(name.strip("\"'") for name in re.findall(KEY, keys))
 
 
 def _numbered(names: tuple[str, ...], counts: Mapping[tuple[str, ...], int]) -> tuple[str | int, ...]:
-    """Return the path of a table, with the index of the current element after each name of an array of tables.
+    """Return the path of a table, with the current index inserted after each name of an array of tables.
 
     `counts` contains the current index of each array of tables.
     """

@@ -1,4 +1,4 @@
-"""Creation of bodies, constraints, forces and events from the tables of a model file.
+"""Creation of bodies, constraints, forces and events ("parts") from the tables of a model file.
 
 The family of a part is the name of its section: body, constraint, force or event. Its kind is the class or function
 that creates it. A path, such as ("constraint", 2, "axis"), locates a table or key in the file. FLAWED is a placeholder
@@ -30,7 +30,7 @@ FLAWED = object()
 
 
 class PartMaker:
-    """Factory of the parts described by tables, in the order of their dependencies.
+    """Creator of the parts (bodies, constraints, forces, events) that tables describe, ordered by dependency.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class PartMaker:
                 self._declare(family, path, table)
 
     def all_parts(self) -> list[Any]:
-        """Create all parts, and return them in the order of families, without parts that could not be created."""
+        """Create all parts, and return them ordered by family; parts that could not be created are left out."""
         items: list[Any] = []
         for name in self.declared:
             made = self.part(name, ())
@@ -87,7 +87,7 @@ class PartMaker:
         return found
 
     def names_of(self, family: str) -> list[str]:
-        """Return the names of all parts of a family, including those that belong to other parts."""
+        """Return the names of all parts of a family, including those that other parts contain."""
         belonging = [name for name, part in self._companions.items() if isinstance(part, FAMILIES[family])]
         return [name for name, path in self.declared.items() if path[0] == family] + belonging
 
@@ -142,7 +142,7 @@ class PartMaker:
         return made if sound else FLAWED
 
     def _called(self, maker: Maker, arguments: dict[str, Any], path: Path, title: str) -> Any:
-        """Return the result of a class or function of quirk; if it raises an error, record the error and return FLAWED.
+        """Call a class or function of quirk, and return its result; for an error, record it and return FLAWED.
 
         `path` and `title` locate and describe the call in messages.
         """
@@ -159,10 +159,10 @@ class PartMaker:
         return FLAWED
 
     def _value(self, value: Any, path: Path, title: str, annotation: str, depth: int) -> Any:
-        """Return the value of an argument with names replaced by parts, and tables by objects.
+        """Return the value of an argument, with names replaced by parts, and tables by the objects they describe.
 
-        Replacements depend on the annotation of the parameter. `path` and `title` locate and describe the argument in
-        messages; `depth` is the level of nesting of the value.
+        Which replacements are made depends on the annotation of the parameter. `path` and `title` locate and describe
+        the argument in messages; `depth` is the level of nesting of the value.
         """
         if isinstance(value, str):
             return self.part(value, path, title) if names_parts(annotation) else value
@@ -204,9 +204,9 @@ class PartMaker:
             self.declared[name] = path
 
     def event_of_run(self, number: int, table: dict[str, Any]) -> Any:
-        """Return the event number `number` of the section [run]; FLAWED if its table has an error.
+        """Return the event with index `number` in the section [run]; FLAWED if its table has an error.
 
-        The event belongs to the run only.
+        The event belongs to the run, and not to the system.
         """
         return self._checked(table, "event", ("run", "event", number))
 
@@ -232,7 +232,7 @@ class PartMaker:
 
 
 def _owner(title: str) -> str:
-    """Return the beginning of error messages of a part: class and name, from its `title`.
+    """Return the beginning of error messages about a part: class and name, from its `title`.
 
     The class is Body for kinds such as "Body.box".
     """

@@ -1,4 +1,4 @@
-"""The section [state] of a model file: an initial state that differs from the one declared by the bodies."""
+"""The section [state] of a model file: an initial state that differs from the one that the bodies declare."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def start_from(
 
 
 def _as_given(start: State, checked: State) -> State:
-    """Return a checked state with the quaternions of `start` where these already have unit length.
+    """Return the validated state `checked` with the quaternions of `start` where these have unit length.
 
-    This avoids changes of their last digits by the normalization.
+    The normalization in `checked` would change their last digits.
     """
     lengths = np.linalg.norm(start.orientation, axis=1, keepdims=True)
     unit = np.abs(lengths - 1.0) < 4 * np.finfo(float).eps

@@ -31,7 +31,7 @@ def tables_of(text: str, location: str) -> dict[str, Any]:
 
 
 def _in_single_brackets(text: str) -> str:
-    """Return a hint if sections for several parts have single brackets, a common mistake; otherwise ""."""
+    """Return a hint if section headers such as [[body]] were written with single brackets; otherwise ""."""
     headers = [(HEADER.fullmatch(line), number) for number, line in enumerate(text.splitlines(), 1)]
     for name in REPEATED:
         brackets = {number: header[1] for header, number in headers if header and header[2] == name}

@@ -90,9 +90,9 @@ def tables_of(system: System, run: Mapping[str, Any] | None = None) -> dict[str,
 
 
 def _table(item: Any, names: Mapping[int, str], default: str | None = None) -> dict[str, Any]:
-    """Return the table of an object: arguments, and the kind unless it is `default`.
+    """Return the table that describes an object: its arguments, and its kind unless that is `default`.
 
-    `names` are the names of the parts by id, which replace parts in arguments.
+    `names` are the names of the bodies, constraints and forces by id; they replace these objects in arguments.
     """
     call = made_with(item)
     kind = None if call is None else kinds().get(call.maker)
@@ -116,9 +116,9 @@ def _table(item: Any, names: Mapping[int, str], default: str | None = None) -> d
 
 
 def _value(value: Any, names: Mapping[int, str], annotation: str) -> Any:
-    """Return the value of an argument as strings, numbers, Boolean values, lists and dicts.
+    """Return the value of an argument, converted to strings, numbers, Boolean values, lists and dicts.
 
-    `names` are the names of the parts by id; `annotation` is the annotation of the parameter.
+    `names` are the names of the bodies, constraints and forces by id; `annotation` is the annotation of the parameter.
     """
     call = made_with(value)
     if call is not None and id(call) in names:
@@ -188,7 +188,7 @@ def _settings(system: System, parts: Sequence[Any]) -> dict[str, Any]:
 
 
 def _state(system: System) -> dict[str, Any]:
-    """Return the section [state]: the initial state, as far as it differs from the one declared by the bodies."""
+    """Return the section [state]: the initial state, as far as it differs from the one that the bodies declare."""
     start, declared = system.initial_state(), initial_state(system.bodies)
     keys = ("position", "orientation", "velocity", "angular_velocity")
     state: dict[str, Any] = {}

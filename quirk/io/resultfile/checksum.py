@@ -1,4 +1,4 @@
-"""Checksum at the end of a file, by which damage is detected before a library reads the file.
+"""Checksum at the end of a file, which reveals damage before a library reads the file.
 
 HDF5 libraries may crash on damaged files. They ignore data after the end of the HDF5 content.
 """

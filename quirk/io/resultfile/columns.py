@@ -77,7 +77,7 @@ def to_npz(result: Result, path: str | Path, quantities: Any = None, only: Any =
 
 
 def _parts(table: VariableTable, variables: Iterable[ResultVariable]) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Yield the values of variables for each body, joint or other labeled entry.
+    """Yield the values of variables separately for each body, joint or other entry that has a name.
 
     Each item consists of the name, a suffix with the unit (and the parameter, for sensitivities), and an array whose
     first dimension is the time or the event.
@@ -98,9 +98,9 @@ def _parts(table: VariableTable, variables: Iterable[ResultVariable]) -> Iterato
 
 
 def _one_by_one(table: VariableTable, variable: ResultVariable) -> Iterator[tuple[ResultVariable, str]]:
-    """Yield a variable with an empty suffix or, for sensitivities, one variable for each component of the parameters.
+    """Yield a variable with an empty suffix or, for sensitivities, a variable for each component of the parameters.
 
-    The suffix is then " by " and the name of the component.
+    The suffix of these is " by " and the name of the component.
     """
     if variable.dims[-1] != "parameter":
         yield variable, ""

@@ -11,7 +11,7 @@ from quirk.util import output
 
 @contextmanager
 def whole(owner: str, path: Path) -> Iterator[Path]:
-    """Context manager that yields the path of a temporary file, which atomically replaces `path` at the end.
+    """Context manager that yields the path of a temporary file, which then replaces `path` atomically.
 
     Errors of the netCDF library become a WriteError; `owner` is the name of the calling method.
     """

@@ -114,7 +114,7 @@ def _add_efforts(table: VariableTable, drivers: list[JointView]) -> None:
 
 
 def activity(table: VariableTable, chosen: Chosen) -> None:
-    """Add variables that state which parts are active, and the number of independent constraint rows."""
+    """Add variables that state which constraints and forces are active, and the number of independent rows."""
     result = chosen.result
     name_joints(table, chosen)
     active = [result.active(constraint.name) for constraint in chosen.constraints]
@@ -216,7 +216,7 @@ def _add_internal(table: VariableTable, chosen: Chosen) -> None:
 def body_rows(chosen: Chosen) -> Any:
     """Return the indices of the selected bodies in arrays of all bodies.
 
-    If all bodies are selected, a slice is returned, which avoids a copy.
+    If all bodies are selected, the result is a slice, which avoids a copy.
     """
     if chosen.bodies is chosen.result.system.bodies:
         return slice(None)
@@ -239,8 +239,8 @@ def _name_forces(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _stacked(chosen: Chosen, arrays: list[np.ndarray], *shape: int) -> np.ndarray:
-    """Return k arrays (nt, ...) over time as one array (nt, k, ...).
+    """Return k arrays (nt, ...) as one array (nt, k, ...), with `nt` output times.
 
-    `shape` is the shape of one entry, used if there are no arrays.
+    `shape` is the shape of one entry, which is needed if there are no arrays.
     """
     return np.stack(arrays, axis=1) if arrays else np.zeros((len(chosen.result.time), 0, *shape))

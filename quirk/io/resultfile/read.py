@@ -100,7 +100,7 @@ def _versions(details: Any) -> str:
 
 
 def _system(path: Any, run: Any, details: Mapping[str, Any]) -> tuple[System, dict[str, Event]]:
-    """Return the system of a result, and all events that may have replaced parts, by name.
+    """Return the system of a saved result and, by name, all events that may have replaced constraints or forces.
 
     The system is created from its description in the file; `run` and `details` are the group and the JSON data of the
     run.
@@ -119,16 +119,16 @@ def _system(path: Any, run: Any, details: Mapping[str, Any]) -> tuple[System, di
 
 
 def _given(system: Any) -> tuple[System, dict[str, Event]]:
-    """Return the system passed by the user for reading a file, and its events by name."""
+    """Return the system that the user has passed for reading a file, and its events by name."""
     if not isinstance(system, System):
         raise InputError(f"{OWNER}: system must be a quirk.System; got {system!r}")
     return system, {event.name: event for event in system.events}
 
 
 def _as_it_was(system: System, details: Mapping[str, Any]) -> System:
-    """Return the system in its configuration when the result was saved.
+    """Return the system with the constraints and forces enabled that were enabled when the result was saved.
 
-    Events of single runs are removed, and parts are enabled or disabled. `details` are the JSON data of the result.
+    Events that belonged to single runs are removed. `details` are the JSON data of the result.
     """
     system = system.without(*details["run_events"])
     for name, on in details["switched_on"].items():
@@ -222,9 +222,10 @@ def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, e
 
 
 def _array(data: Any, name: str, shape: tuple[int | None, ...], finite: bool = True) -> np.ndarray:
-    """Return an array of numbers from a file after a check of its shape, in which None is any size.
+    """Return an array of numbers from a file, after a check that it has the given shape.
 
-    `data` is the group of the file that contains the array `name`. If `finite` is true, all values must be finite.
+    None in `shape` stands for any size. `data` is the group of the file that contains the array `name`. If `finite` is
+    True, all values must be finite.
     """
     found = np.asarray(data[name].values)
     if found.dtype.kind not in "iuf":

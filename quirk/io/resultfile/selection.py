@@ -38,7 +38,7 @@ USUAL = GROUPS[:-2]
 
 @dataclass(frozen=True)
 class Chosen:
-    """User's selection of variables and parts of a result.
+    """The user's selection of variables, and of bodies, constraints and forces of a result.
 
     Attributes
     ----------

@@ -80,9 +80,9 @@ def load_sensitivities(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _found(table: VariableTable, chosen: Chosen) -> tuple[Sensitivities | None, list[str]]:
-    """Return the sensitivities of a result, or None, and the names of the parameters' components.
+    """Return the sensitivities of a result, or None, and the names of the components of the parameters.
 
-    The names are added to the table.
+    These names are also added to the table.
     """
     found = chosen.result._sensitivities
     if found is None:
@@ -110,7 +110,7 @@ def _event_times(results: Sensitivities) -> np.ndarray:
 
 
 def add_to_run(table: VariableTable, result: Result) -> None:
-    """Add sensitivities that are required to load a result from a file but not contained in exported tables."""
+    """Add sensitivities that are needed to load a result from a file, but are not in exported tables."""
     found = result._sensitivities
     if found is not None:
         first = STATE_SIZE * len(result.system.bodies)
@@ -134,9 +134,9 @@ def sensitivity_data(result: Result) -> dict[str, Any]:
 
 
 def _numbers(parameter: Parameter) -> list[list[Any]]:
-    """Return the values of parts that depend on a parameter, with their derivatives with respect to its components.
+    """Return the values of bodies, constraints and forces that depend on a parameter, with their derivatives.
 
-    Each entry is a list of kind, name, index and derivatives.
+    Each entry is a list of kind, name, index and derivatives with respect to the components of the parameter.
     """
     return [[[*key, np.ravel(by).tolist()] for key, by in change.numbers.items()] for change in parameter.changes]
 
@@ -178,7 +178,7 @@ def _sensitivities(result: Result, root: Any, run: Any, data: Any, array: Any) -
 
 
 def _same(first: Any, second: Any) -> bool:
-    """Whether two lists returned by `_numbers` refer to the same values, with equal derivatives up to a tolerance."""
+    """Whether two results of `_numbers` refer to the same values, with derivatives that are equal up to a tolerance."""
     if len(first) != len(second):
         return False
     for one, other in zip(first, second, strict=True):

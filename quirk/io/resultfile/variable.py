@@ -48,7 +48,7 @@ class ResultVariable:
 
 @dataclass
 class VariableTable:
-    """Variables with common dimensions, such as time and body.
+    """Variables of a result that share dimensions, such as time and body.
 
     Attributes
     ----------
@@ -89,5 +89,5 @@ class VariableTable:
 
 
 def text(texts: list[str]) -> np.ndarray:
-    """Return strings as an array, also if there are none."""
+    """Return a list of strings as an array of strings, which may be empty."""
     return np.array(texts, dtype=str) if texts else np.empty(0, dtype="<U1")

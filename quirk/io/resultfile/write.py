@@ -106,9 +106,10 @@ def _of_run(result: Result, data: dict[str, Any], text: str, failure: str) -> Va
 
 
 def _warn_of(target: Path, failure: str, missing_parts: list[str]) -> None:
-    """Issue a warning if parts of the system are missing in the file `target`.
+    """Warn if the system, or constraints and forces of it, are missing in the file `target`.
 
-    `failure` is the reason if the whole system is missing; `missing_parts` are parts created by functions of events.
+    `failure` is the reason if the whole system is missing; `missing_parts` are the constraints and forces created by
+    functions of events, which cannot be saved.
     """
     said = []
     if failure:
@@ -173,9 +174,10 @@ def versions() -> dict[str, str]:
 
 
 def _model(result: Result, data: dict[str, Any]) -> tuple[str, str]:
-    """Return (description of the system, ""), or ("", error message) if the system cannot be described.
+    """Return a description of the system, and ""; if the system cannot be described, return "" and an error message.
 
-    The description includes events of the run that have replaced parts. `data` is the JSON data of the result.
+    The description includes events of the run that have replaced constraints or forces. `data` is the JSON data of the
+    result.
     """
     events = {event.name: event for event in run_events(result)}
     system = result.system
@@ -188,7 +190,7 @@ def _model(result: Result, data: dict[str, Any]) -> tuple[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return an option of a run as JSON data; long lists are replaced by their lengths."""
+    """Return an option of a run as JSON data; for long lists, only their length."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):

@@ -94,11 +94,11 @@ class SensitivityWarning(UserWarning):
 
 
 class ChangedFunctionWarning(UserWarning):
-    """Warning that a user function may have changed since the time at which a quantity is evaluated with it."""
+    """Warning that a quantity is evaluated with a user function that may have changed since the quantity's time."""
 
 
 class SaveWarning(UserWarning):
-    """Warning that a saved file lacks data required to continue from it in another process."""
+    """Warning that a saved file lacks data that are needed to continue from it in another process."""
 
 
 class CheckpointWarning(UserWarning):
@@ -118,7 +118,7 @@ class DegreesWarning(UserWarning):
 
 
 class RoundOffWarning(UserWarning):
-    """Warning of cancellation in accelerations of the dense solver, because light bodies transmit large loads."""
+    """Warning of cancellation errors in accelerations of the dense solver, where light bodies transmit large loads."""
 
 
 class WriteError(QuirkError, OSError):
@@ -151,7 +151,7 @@ class ConvergenceError(InputError):
     body : str or None
         Name of the body with the largest residual, if any.
     residual : float or None
-        Residual of that body, in the unit that the message gives.
+        Residual of that body, in the unit stated in the message.
 
     Examples
     --------

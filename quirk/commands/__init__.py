@@ -1,4 +1,4 @@
-"""Commands of the `quirk` command line: one module for each command, imported on use.
+"""Commands of the `quirk` command line; each command is a module, imported when it is used.
 
 The function `command(options)` of each module runs the command with the parsed arguments.
 """

@@ -25,7 +25,7 @@ SHORTENED = ("run", "kinematics", "sweep")
 class Interrupted(BaseException):
     """Exception raised by Control-C in a command.
 
-    It is not a KeyboardInterrupt, so that it is not handled inside the command and ends it.
+    It is not a KeyboardInterrupt, so that code inside the command does not catch it, and it ends the command.
     """
 
 

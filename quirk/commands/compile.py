@@ -57,7 +57,7 @@ def command(options: argparse.Namespace) -> str:
 
 
 def need(work: str) -> None:
-    """Run a short simulation or analysis that compiles one group of kernels.
+    """Run a short simulation or analysis, so that one group of kernels is compiled.
 
     `work` is the name of the group in WORK.
     """
@@ -106,7 +106,7 @@ def _resting_box() -> System:
 
 
 def _options(work: str) -> dict[str, Any]:
-    """Return the options of `simulate` that select the kernels of the group `work`."""
+    """Return the options of `simulate` for which the kernels of the group `work` are compiled."""
     import quirk
 
     found: dict[str, Any] = {}
@@ -124,5 +124,5 @@ def _options(work: str) -> dict[str, Any]:
 
 
 def _sum(values: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the sum of `values` and its gradient, an objective for the adjoint sensitivity analysis."""
+    """Return the sum of `values` and its gradient; it is the objective of a run with adjoint sensitivities."""
     return float(values.sum()), np.ones_like(values)

@@ -52,6 +52,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _joined(system: System) -> str:
-    """Return a line of text with the groups of bodies connected by constraints."""
+    """Return a line of text with the groups of bodies that constraints connect."""
     groups = [_listed(group) for group in system.groups()]
     return f"groups of bodies connected by constraints: {len(groups)} ({'; '.join(groups[:MOST_NAMED])})"

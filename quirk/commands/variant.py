@@ -1,4 +1,4 @@
-"""Model files with some values replaced."""
+"""Variants of model files, in which some values are replaced."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def variant_of(text: str, file: str, values: Mapping[str, Any]) -> str:
     ----------
     text : content of the model file
     file : name of the file, for errors
-    values : new values by dotted name of part or section and entry, such as "rod.mass"
+    values : new values by dotted name: a body, constraint, force or section, and an entry of it, such as "rod.mass"
 
     Raises
     ------
     InputError
-        If the model has no such part or entry.
+        If the model has no such object or entry.
     """
     tables = tables_of(text, file)
     for name, value in values.items():
@@ -35,7 +35,7 @@ def variant_of(text: str, file: str, values: Mapping[str, Any]) -> str:
 
 
 def _part(tables: dict[str, Any], name: str, file: str) -> tuple[Any, str]:
-    """Return the table of the part to which a dotted name refers, and the remainder of the name.
+    """Return the table of the body, constraint, force or section in a dotted name, and the remainder of the name.
 
     `tables` are the tables of the model file; `file` is the name of the file, for errors.
     """
@@ -60,9 +60,10 @@ def _part(tables: dict[str, Any], name: str, file: str) -> tuple[Any, str]:
 
 
 def _put(place: Any, keys: list[str], value: Any, name: str) -> None:
-    """Replace one value in nested tables and lists by `value`.
+    """Replace a value in nested tables and lists by `value`.
 
-    `place` is the outermost table, `keys` the path to the value, and `name` the complete dotted name, for errors.
+    `place` is the outermost table, `keys` the path to the replaced value, and `name` the complete dotted name, for
+    errors.
     """
     for key in keys[:-1]:
         place = _of(place, key, name)
@@ -74,7 +75,7 @@ def _put(place: Any, keys: list[str], value: Any, name: str) -> None:
 
 
 def _of(place: Any, key: str, name: str) -> Any:
-    """Return the entry `key` of a table, or the entry of a list whose index is given by the string `key`.
+    """Return the entry `key` of a table or, for a list, the entry whose index is the string `key`.
 
     `place` is the table or list; `name` is the complete dotted name, for errors.
     """

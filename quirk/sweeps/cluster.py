@@ -55,7 +55,7 @@ def computed(job: bytes, run: bytes) -> Outcome:
 
 @functools.lru_cache(2)
 def _job(job: bytes) -> Job:
-    """Return the unpickled job, cached so that its functions are compiled only once per worker."""
+    """Return the unpickled job; it is cached, so that its functions are compiled only once in each worker."""
     return pickle.loads(job)
 
 
@@ -80,7 +80,7 @@ def _connected(client: Any) -> tuple[distributed.Client, bool]:
 
 
 def _outcome(future: distributed.Future, number: int) -> Outcome:
-    """Return the outcome of a run computed by the cluster; `number` is the index of the run.
+    """Return the outcome of the run with index `number`, which the cluster has computed.
 
     A failure of the cluster is returned as a failure of the run.
     """

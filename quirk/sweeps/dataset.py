@@ -61,9 +61,9 @@ def dataset(
 
 
 def _refuse_other_kinds(outcome: Outcome, kinds: dict[str, SweepVariable]) -> None:
-    """Mark a run as failed if its variables differ in dimensions or type from earlier runs; otherwise record them.
+    """Mark a run as failed if one of its variables differs in dimensions or type from that of earlier runs.
 
-    `kinds` are the variables of earlier runs by name.
+    Otherwise add its variables to `kinds`, the variables of earlier runs by name.
     """
     for name, variable in outcome.table.variables.items():
         first = kinds.get(name, variable)
@@ -80,7 +80,7 @@ def _refuse_other_kinds(outcome: Outcome, kinds: dict[str, SweepVariable]) -> No
 
 
 def _labels(tables: Sequence[SweepTable], times: np.ndarray | None) -> dict[str, np.ndarray]:
-    """Return all labels along each dimension, such as names of bodies, of all runs, in order of occurrence.
+    """Return, for each dimension, the labels (such as names of bodies) that occur in any run, in order of occurrence.
 
     `tables` are the data of the runs. Times are sorted; `times` are the common output times, s, or None.
     """
@@ -97,7 +97,7 @@ def _labels(tables: Sequence[SweepTable], times: np.ndarray | None) -> dict[str,
 
 
 def _stacked(name: str, kind: SweepVariable, outcomes: Sequence[Outcome], labels: Mapping[str, np.ndarray]) -> Any:
-    """Return one variable of all runs as an array with the run as its first dimension.
+    """Return one variable of all runs as an array whose first dimension is the run.
 
     `kind` has the dimensions and attributes of the variable, `labels` all labels of each dimension.
     """
@@ -122,7 +122,10 @@ def _stacked(name: str, kind: SweepVariable, outcomes: Sequence[Outcome], labels
 
 
 def _common(name: str, variable: Any, outcomes: Sequence[Outcome]) -> Any:
-    """Return a coordinate without the dimension of runs, if it is equal in all runs that contain it."""
+    """Return a coordinate without the dimension of runs if all runs that contain it have equal values.
+
+    Otherwise `variable` is returned as it is. `name` is the name of the coordinate.
+    """
     dims, stacked, attributes = variable
     of_runs = [stacked[k] for k, one in enumerate(outcomes) if name in one.table.variables]
     same = all(np.array_equal(own, of_runs[0]) for own in of_runs)

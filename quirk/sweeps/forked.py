@@ -1,4 +1,4 @@
-"""Worker processes that are forks of this process and share its imported modules and compiled code.
+"""Worker processes that are forks of this process, and so share its imported modules and compiled code.
 
 A new Python process takes seconds to start; a fork starts immediately. Where forking is unsafe, because other threads
 may hold locks, new processes are started instead.

@@ -1,4 +1,7 @@
-"""SIMD computation of runs of a sweep: fixed steps of eight systems that differ only in numerical parameters."""
+"""Computation of the runs of a sweep by SIMD: eight systems at a time, with fixed steps.
+
+The systems may differ only in numerical parameters; each one occupies one lane of the vector registers.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ MOST_STRUCTURES = 8
 
 @dataclass(frozen=True)
 class Built:
-    """A run with its constructed system, options and initial state."""
+    """A run whose system has been constructed, with its options and initial state."""
 
     run: SweepRun
     system: System
@@ -36,7 +39,7 @@ class Built:
 
 
 class Computer:
-    """Computation of the runs of one job in a process: in SIMD lanes where possible, otherwise one by one."""
+    """Computes the runs of one job in a process: in SIMD lanes where possible, otherwise one by one."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -49,7 +52,7 @@ class Computer:
         self._members: dict[Hashable, tuple[BuiltMembers, SweepTable] | None] = {}
 
     def outcomes(self, runs: Sequence[SweepRun]) -> Iterator[Outcome]:
-        """Compute several runs; an error in one run does not affect the others."""
+        """Compute several runs and yield their outcomes; an error in one run does not affect the others."""
         if self._options is None:
             yield from (outcome(self._job, run) for run in runs)
             return
@@ -66,14 +69,21 @@ class Computer:
         yield from (outcomes[run.number] for run in runs)
 
     def _constructed(self, run: SweepRun) -> tuple[Hashable, Built]:
-        """Return the key of the structure and the system of a run; the key is None if lanes do not support the run."""
+        """Construct the system of a run; return a key for its structure, and the run with its system.
+
+        The key is equal for systems that differ only in numerical parameters; it is None if SIMD lanes do not support
+        the run.
+        """
         system, own = built(self._job, run)
         one = Built(run, system, own, system.initial_state())
         alone = set(own) - {"progress"} or system.sampled or one.state.switched or one.state.replaced
         return None if alone or system.closure is not None else structure_of(system), one
 
     def _of_group(self, key: Hashable, group: list[Built]) -> Iterator[Outcome]:
-        """Compute the runs of systems with the structure `key` in SIMD lanes; if `key` is None, one by one."""
+        """Compute the runs of a group and yield their outcomes: in SIMD lanes or, if `key` is None, one by one.
+
+        The systems of the runs have the same structure, identified by `key`.
+        """
         job, good = self._job, np.zeros(len(group), dtype=bool)
         known = None if key is None else self._known(key, group[0])
         if known is not None:
@@ -92,7 +102,8 @@ class Computer:
     def _motions(self, members: BuiltMembers, chosen: Sequence[Built]) -> tuple[np.ndarray, np.ndarray]:
         """Return the motions (runs, nt, n, 13) of the runs `chosen`, and a mask (runs,) of the valid motions.
 
-        `members` is the SIMD integrator of their systems.
+        The motion consists of the states of n bodies at nt output times. `members` is the SIMD integrator of the
+        systems.
         """
         assert self._options is not None
         systems, states = [one.system for one in chosen], [one.state for one in chosen]
@@ -106,7 +117,7 @@ class Computer:
         return self._job.times
 
     def _known(self, key: Hashable, example: Built) -> tuple[BuiltMembers, SweepTable] | None:
-        """Return the SIMD integrator for the structure `key`, and a table with the layout of the stored data.
+        """Return the SIMD integrator for systems with the structure `key`, and a table that shows how data are stored.
 
         The table contains the data of the run `example` at one time. Returns None if SIMD lanes do not support the
         structure.
@@ -136,16 +147,19 @@ class Computer:
 
 
 def _by_axes(group: Sequence[Built], suited: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the indices of runs in which the body axes of all bodies are principal axes, and the other indices.
+    """Return the indices of the runs in which all body axes are principal axes of inertia, and those of the others.
 
-    `suited` are the indices in `group` to be divided. SIMD lanes are faster if all axes are principal axes.
+    `suited` are the indices in `group` to be divided in this way. SIMD lanes are faster for the former runs.
     """
     principal = [k for k in suited if not group[k].system.model.inertia[..., *np.triu_indices(3, 1)].any()]
     return principal, [k for k in suited if k not in set(principal)]
 
 
 def _with(table: SweepTable, motion: np.ndarray, times: np.ndarray) -> SweepTable:
-    """Return the data of a run with the motion (nt, n, 13) at `times`; names, units and labels are those of `table`."""
+    """Return the data of a run with the motion (nt, n, 13) of n bodies at the nt `times`, s.
+
+    Names, units and labels are those of `table`.
+    """
     variables = {
         name: SweepVariable(variable.dims, motion[..., COMPONENTS[name]], variable.attributes)
         for name, variable in table.variables.items()

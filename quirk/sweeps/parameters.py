@@ -115,5 +115,5 @@ def _checked_name(name: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a numpy scalar as a Python number, and any other value unchanged."""
+    """Return a numpy scalar as a Python number; return other values unchanged."""
     return value.item() if isinstance(value, np.generic) else value

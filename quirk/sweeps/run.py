@@ -29,7 +29,7 @@ LANE_DEFAULTS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Job:
-    """Data common to all runs of a sweep, which are sent to each worker once.
+    """Data common to all runs of a sweep, sent to each worker once.
 
     Attributes
     ----------
@@ -52,9 +52,10 @@ class Job:
 
     @property
     def lanes(self) -> dict[str, Any] | None:
-        """Settings of the runs by name if SIMD lanes may be used, otherwise None; see `quirk.sweeps.in_lanes`.
+        """Settings of the runs, by name, if SIMD lanes may be used, otherwise None; see `quirk.sweeps.in_lanes`.
 
-        SIMD lanes require fixed steps, the motions of all bodies as the stored data, and only supported options.
+        SIMD lanes require fixed steps, only supported options, and that the motions of all bodies are stored, nothing
+        else.
         """
         given = {name: x for name, x in self.options.items() if x is not None and name != "progress"}
         if self.reduce is not None or tuple(self.quantities) != MOTION or not IN_LANES.issuperset(given):
@@ -91,12 +92,12 @@ class Outcome:
 
 
 def outcome(job: Job, run: SweepRun) -> Outcome:
-    """Return the outcome of one run; errors are stored in the outcome."""
+    """Simulate one run and return its outcome; errors are stored in the outcome."""
     return guarded(run, lambda: simulated(job, run, *built(job, run)))
 
 
 def guarded(run: SweepRun, compute: Callable[[], T]) -> T | Outcome:
-    """Return `compute()`; if it raises an error, return the failed outcome of the run."""
+    """Return the result of `compute` or, if it raises an error, an outcome that states the failure of the run."""
     try:
         return compute()
     except BaseException as error:  # user functions may raise any error
@@ -104,7 +105,7 @@ def guarded(run: SweepRun, compute: Callable[[], T]) -> T | Outcome:
 
 
 def simulated(job: Job, run: SweepRun, system: System, run_options: Mapping[str, Any]) -> Outcome:
-    """Simulate one run with its options and return the outcome; after a failure it has the data computed before."""
+    """Simulate one run with its options and return the outcome, which after a failure has the data computed before."""
     try:
         result = simulate(system, **{"duration": job.duration, **job.options, **run_options})
     except SimulationError as error:
@@ -116,7 +117,7 @@ def simulated(job: Job, run: SweepRun, system: System, run_options: Mapping[str,
 
 
 def built(job: Job, run: SweepRun) -> tuple[System, dict[str, Any]]:
-    """Return the system of a run, and the options of `simulate` for this run only."""
+    """Return the system of a run, and the options of `simulate` that apply to this run only."""
     made = job.build(**run.arguments)
     system, own = made if isinstance(made, tuple) and len(made) == 2 else (made, {})
     if not isinstance(system, System) or not isinstance(own, Mapping):
@@ -131,7 +132,7 @@ def built(job: Job, run: SweepRun) -> tuple[System, dict[str, Any]]:
 
 
 def _stored(job: Job, result: Result) -> SweepTable:
-    """Return the data of a result that are stored for the job."""
+    """Return those data of a result that the sweep stores."""
     if job.reduce is None:
         assert job.times is not None
         return of_result(result, job.quantities, job.times)

@@ -185,8 +185,8 @@ def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarr
 def runs_of(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[list[SweepRun], dict[str, np.ndarray]]:
     """Return all runs of a sweep, and the seeds of their random numbers.
 
-    The seeds are an array (runs,) in a dict by name of the argument of `build`; the dict is empty if `build` takes no
-    seed. `rows` are the parameters of each run.
+    The seeds are an array (runs,) in a dict, under the name of the argument of `build`; the dict is empty if `build`
+    takes no seed. `rows` are the parameters of each run.
     """
     if not callable(build):
         raise InputError(f"{OWNER}: build must be a function that returns a system; got {build!r}")
@@ -237,7 +237,7 @@ def _collected(
 ) -> list[Outcome | None]:
     """Return the outcome of each run, or None for runs not computed because of Ctrl-C.
 
-    `stream` yields the outcomes, `count` is the number of runs; Ctrl-C sets `stop`.
+    `stream` yields the outcomes, `count` is the number of runs; Ctrl-C sets the flag `stop`.
     """
     found: list[Outcome | None] = [None] * count
     done = failed = 0

@@ -48,7 +48,7 @@ class SweepTable:
     coordinates: frozenset[str] = frozenset()
 
     def with_prefix(self, taken: Collection[str]) -> SweepTable:
-        """Return the table with a prefix added to names of variables and dimensions that are in `taken`."""
+        """Return the table with a prefix added to those names of variables and dimensions that are in `taken`."""
 
         def free(name: str) -> str:
             return PREFIX + name if name in taken else name
@@ -62,7 +62,7 @@ class SweepTable:
 
 
 def of_result(result: Result, quantities: Any, times: np.ndarray) -> SweepTable:
-    """Return the variables of `Result.to_xarray` at those times of `times` (nt,), s, that the run has reached."""
+    """Return the variables of `Result.to_xarray` at `times` (nt,), s, as far as the run has reached them."""
     found = table_of("sweep", result, quantities)
     rows, reached = rows_at(result.time, times)
     variables = {
@@ -76,7 +76,7 @@ def of_result(result: Result, quantities: Any, times: np.ndarray) -> SweepTable:
 
 
 def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the output indices (k,) of the times of `times` contained in a result, and these k times.
+    """Return which of `times` a result contains: the indices (k,) of these outputs of the result, and the k times.
 
     `time` are the output times of the result, s. Of two outputs at an event the later one is used.
     """
@@ -108,7 +108,10 @@ def reduced_table(returned: Any, time: np.ndarray, times: np.ndarray | None) -> 
 
 
 def _at_times(table: SweepTable, time: np.ndarray, times: np.ndarray | None) -> SweepTable:
-    """Return the table restricted to the common output times `times` along the dimension "time"."""
+    """Return the table with only the common output times `times` along the dimension "time".
+
+    `time` are the output times of the run, s.
+    """
     along = {name: v for name, v in table.variables.items() if "time" in v.dims}
     if not along:
         return table

@@ -1,8 +1,8 @@
 """Worker processes on this machine, for the runs of a sweep.
 
-Each worker is a fork of this process where this is safe, otherwise a new Python process. A thread sends runs to it and
-reads the outcomes through pipes. The calling script is not executed again in workers: functions are sent with their
-dependencies. If a process dies, its current run is repeated by a new process.
+Each worker is a fork of this process where this is safe, otherwise a new Python process. A thread of this process sends
+runs to the worker, and reads the outcomes, through pipes. Workers do not execute the calling script again: functions
+are sent with their dependencies. If a worker dies, a new one repeats its current run.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Worker:
         self._process.kill()
 
     def leave(self) -> None:
-        """Kill the process and close its pipes."""
+        """Kill the process and close the pipes to it."""
         self.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):  # unsent data cannot be sent any more
@@ -121,15 +121,15 @@ class Worker:
 
 
 class Crew:
-    """Group of threads, each with one worker process, that compute the runs of a sweep.
+    """Group of threads that compute the runs of a sweep, each with one worker process.
+
+    Runs in SIMD lanes are computed together; if their process dies, runs are computed one by one until the next
+    outcome.
 
     Attributes
     ----------
-    outcomes : queue of outcomes; at its end a thread adds None, or the exception that ended it
+    outcomes : queue of outcomes; when a thread ends it adds None, or the exception that ended it
     pending : runs that are not started yet
-
-    Runs in SIMD lanes are computed together; if their process dies, they are repeated one by one until the next
-    outcome.
     """
 
     def __init__(self, job: bytes, runs: Sequence[SweepRun], count: int, retries: int, lanes: bool) -> None:
@@ -154,7 +154,7 @@ class Crew:
             thread.join(GONE)
 
     def _work(self, thread: int) -> None:
-        """Compute runs, in the thread with index `thread`, until none is left."""
+        """Compute runs until none is left; executed by the thread with index `thread`."""
         if hasattr(signal, "pthread_sigmask"):
             # Only the main thread handles Ctrl-C; processes started here inherit the blocked signal.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -169,7 +169,7 @@ class Crew:
         self.outcomes.put(end)
 
     def _next(self) -> list[SweepRun]:
-        """Return the next runs for a thread, or an empty list if none is left."""
+        """Return the next runs to be computed by a thread, or an empty list if none is left."""
         with self._lock:
             share = max(1, min(MOST_AT_ONCE, len(self.pending) // (SHARES * len(self._threads))))
             return [] if self._ended else [self.pending.popleft() for _ in range(min(share, len(self.pending)))]
@@ -213,7 +213,7 @@ class Crew:
 
 
 def _copies(count: int) -> list[Forked]:
-    """Return `count` forks of this process, created before other threads start."""
+    """Return `count` forks of this process; they must be created before other threads start."""
     made: list[Forked] = []
     with contextlib.suppress(OSError):  # memory or process limits may prevent more forks
         while len(made) < count and safe():

@@ -1,4 +1,4 @@
-"""Comparison of two systems by names and parameters, to check saved and joined results."""
+"""Comparison of two systems by names and parameters, used when results are loaded or joined."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_NAMED = 3
 
 
 def likeness(system: System) -> dict[str, Any]:
-    """Return a description of a system as nested dicts and lists of strings and numbers.
+    """Return a description of a system, for comparisons, as nested dicts and lists of strings and numbers.
 
     The description contains all names, masses, constraint rows, frames and parameters that affect the motion.
     """
@@ -62,7 +62,7 @@ def _part(part: Any, ends: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def differences(saved: Any, current: Any, location: str = "") -> list[str]:
-    """Return a message for each difference between two descriptions from `likeness`.
+    """Return a message for each difference between two descriptions made by `likeness`.
 
     `saved` is the description in the file, `current` the description of the user's system; `location` names the entry
     of the description that is compared.
@@ -91,10 +91,10 @@ def _is_equal(first: list[float], second: list[float]) -> bool:
 
 
 def _entry_title(location: str, entry: dict[str, Any], key: str) -> str:
-    """Return the name of an entry for messages, with the name of the part to which it belongs.
+    """Return the name of an entry of a description for messages, preceded by that of its body, constraint or force.
 
-    `entry` is the dict that describes the part and contains `key`; `location` is used as the name of the part if
-    `entry` has no item "name".
+    `entry` is the dict that describes the body, constraint or force, and contains `key`; if it has no item "name",
+    `location` is used.
     """
     owner = f'"{entry["name"]}"' if isinstance(entry.get("name"), str) else location
     return f"{key} of {owner}" if owner else key

@@ -1,4 +1,4 @@
-"""The set of enabled constraints and forces of a system."""
+"""Which constraints and forces of a system are enabled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Configuration:
     ----------
     active : names of the enabled bilateral constraints
     idle : names of the disabled forces and unilateral constraints
-    others : pairs (name, constraint or force that replaces the system's part of this name)
+    others : pairs of a name and the constraint or force that replaces the system's one of this name
     """
 
     active: frozenset[str]
@@ -28,15 +28,15 @@ class Configuration:
     def since(self, start: Configuration) -> tuple[dict[str, bool], dict[str, Any]]:
         """Return the differences from an earlier configuration `start`, as two dicts by name.
 
-        The first maps each constraint or force that has been enabled or disabled to True or False. The second contains
-        all replacements of parts of the system.
+        The first maps each constraint or force that has since been enabled or disabled to True or False. The second
+        contains the constraints and forces that have replaced others.
         """
         on = (self.active - start.active) | (start.idle - self.idle)
         off = (start.active - self.active) | (self.idle - start.idle)
         return {name: name in on for name in sorted(on | off)}, dict(self.others)
 
     def with_constraints(self, on: frozenset[str] = frozenset(), off: frozenset[str] = frozenset()) -> Configuration:
-        """Return a copy with bilateral constraints enabled or disabled; `on` and `off` are sets of names."""
+        """Return a copy in which bilateral constraints are enabled (those named in `on`) or disabled (`off`)."""
         return replace(self, active=(self.active | on) - off)
 
     def with_forces(self, on: frozenset[str] = frozenset(), off: frozenset[str] = frozenset()) -> Configuration:
@@ -44,12 +44,12 @@ class Configuration:
         return replace(self, idle=(self.idle - on) | off)
 
     def switched(self, part: Any, on: bool) -> Configuration:
-        """Return a copy with the constraint or force `part` enabled if `on`, otherwise disabled."""
+        """Return a copy in which the constraint or force `part` is enabled if `on` is True, and otherwise disabled."""
         names = frozenset([part.name])
         if isinstance(part, Constraint) and not isinstance(part, Unilateral):
             return self.with_constraints(**{"on" if on else "off": names})
         return self.with_forces(**{"on" if on else "off": names})
 
     def with_others(self, parts: Mapping[str, Any]) -> Configuration:
-        """Return a copy with constraints and forces replaced by `parts`, a dict by name."""
+        """Return a copy in which `parts`, constraints and forces by name, replace those of the same names."""
         return replace(self, others=tuple({**dict(self.others), **parts}.items()))

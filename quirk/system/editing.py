@@ -1,4 +1,4 @@
-"""Adding parts to a system and removing them.
+"""Addition of parts to a system, and their removal.
 
 Parts are bodies, constraints, forces and events. Parts that remain in the system keep their state.
 """
@@ -25,7 +25,10 @@ MOST_NAMED = 6
 
 
 def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Part]:
-    """Return the parts of a system except those with the given names; `dependents` is as for `System.without`."""
+    """Return the parts of a system without those named.
+
+    `dependents` is whether parts that depend on them are left out as well; see `System.without`.
+    """
     out = {id(part): part for part in (system[name] for name in names)}
     owners = [part for part in system if isinstance(part, Body | Beam | Constraint | ForceElement)]
     for owner in owners:
@@ -62,7 +65,7 @@ def needs(part: Part, system: System) -> list[object]:
 
 
 def carried_over(original: System, changed: System) -> State:
-    """Return the initial state of the system `changed`; parts that are also in `original` keep their state."""
+    """Return the initial state of the system `changed`, in which parts that are also in `original` keep their state."""
     before, start = original.initial_state(), changed.initial_state()
     rows = {id(body): row for row, body in enumerate(original.bodies)}
     for row, body in enumerate(changed.bodies):

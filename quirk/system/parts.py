@@ -94,7 +94,7 @@ class Parts:
         return isinstance(name, str) and name in self._by_name
 
     def names_to_switch(self, asked_by: str, names: Iterable[Any]) -> set[str]:
-        """Return the names of constraints and forces given as names or objects.
+        """Return the names of constraints and forces that a user has passed as names or as objects.
 
         Other parts raise an InputError; `asked_by` is the name of the calling method for the message.
         """
@@ -169,7 +169,10 @@ class Parts:
 
 
 def part_of_input(name: Any, parts: Container[str]) -> Any:
-    """Return the name of the part to which an input such as "motor" or "control.rates" belongs."""
+    """Return the name of the force element to which an input such as "motor" or "control.rates" belongs.
+
+    `parts` are the names of all parts of the system.
+    """
     if not isinstance(name, str) or name in parts:
         return name
     head = name.rpartition(".")[0]
@@ -184,9 +187,9 @@ def _listed(items: Any) -> list[Any]:
 
 
 def _check_rigid(element: TreeControl, parts: Iterable[Any], elastic: Container[str]) -> None:
-    """Raise an InputError if `parts`, the tree controlled by `element`, contain a body of a beam.
+    """Raise an InputError if the tree of joints that a `TreeControl` controls contains a body of a beam.
 
-    `elastic` are the names of all bodies of beams.
+    `parts` are the bodies and joints of the tree, and `elastic` the names of all bodies of beams.
     """
     for part in parts:
         if isinstance(part, Body) and part.name in elastic:

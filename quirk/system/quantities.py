@@ -1,4 +1,4 @@
-"""Results of a system's methods at one state: accelerations, loads and derivatives."""
+"""Return types of a system's methods at one state: accelerations, loads and derivatives."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Acceleration:
 @explained
 @dataclass(frozen=True)
 class ConstraintForces:
-    """Sum of all constraint loads on each of n bodies: Q_c of the Udwadia-Kalaba equation.
+    """Sum of all constraint loads on each of n bodies, the vector Q_c of the Udwadia-Kalaba equation.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class VirtualWork:
     def total(self) -> np.ndarray:
         """Work of all applied loads, J.
 
-        Along a basis of virtual displacements, its values are the generalized forces.
+        For the displacements of a basis, these are the generalized forces in the coordinates of this basis.
         """
         return np.sum(list(self.applied.values()), axis=0)
 

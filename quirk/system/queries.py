@@ -1,7 +1,7 @@
 """Accelerations, loads and derivatives of a system at one state.
 
-States must be valid for the system; times are in s. `solver` is "sparse" for the compiled code for large systems, or
-"dense" for the reference implementation with dense matrices.
+States must be valid for the system; times are in s. `solver` is "sparse" for compiled code, or "dense" for the
+reference implementation with dense matrices.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def solved(system: System, state: State, t: float, solver: str) -> tuple[Kinemat
 
 
 def _with_angles(system: System, state: State, t: float) -> np.ndarray:
-    """Return the 1-2-3 angles (K, 3), rad, of K joints with all turns counted, and store them in `state`."""
+    """Compute 1-2-3 angles of K joints with all turns counted, (K, 3), rad; store them in `state` and return them."""
     angles = angles_at(system.model, state, t)
     state.angles = angles_by_name(system.model.joints, angles)
     return angles

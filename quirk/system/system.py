@@ -652,7 +652,7 @@ class System(Renamed):
         return system
 
     def _with(self, items: Iterable[Part]) -> System:
-        """Return a system of the parts `items` with the same settings.
+        """Return a system with the parts `items` and the settings of this system.
 
         Parts that are in this system keep their state.
         """

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def groups(system: System, forces: bool) -> list[list[str]]:
-    """Return lists of names of connected bodies; see `System.groups`."""
+    """Return the groups of connected bodies as lists of names; see `System.groups`."""
     together = {id(body): [body] for body in system.bodies}
     for joined in _joined(system, forces):
         members = [body for body in joined if isinstance(body, Body)]
@@ -33,7 +33,7 @@ def orphans(system: System) -> list[str]:
 
 
 def _joined(system: System, forces: bool) -> Iterator[tuple[Body | Ground, ...]]:
-    """Yield the bodies of each active constraint and, with `forces`, of each force element."""
+    """Yield the bodies of each active constraint and, if `forces` is True, of each force element."""
     # The constraint of a planar body to its plane is part of the body.
     own = {id(part) for body in system.bodies for part in body.companions}
     for constraint in system.constraints:

@@ -1,9 +1,9 @@
 """Records of constructor calls, from which equal objects can be constructed later.
 
 Classes with the metaclass `ConstructorMeta`, and functions decorated with `remembered`, store the called class or
-function and its arguments on the object that they return. For nested calls, the outermost call, written by the user,
-is stored. Both add the object's name to the TypeError of a call with wrong arguments. `with_keywords` adds to a
-function's signature the keywords that it passes on to a constructor.
+function and its arguments on the object that they return. If such calls are nested, the outermost one, written by the
+user, is stored. Both also add the object's name to the TypeError of a call with wrong arguments. `with_keywords` adds
+to a function's signature the keywords that it passes on to a constructor.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def construction(cls: type) -> inspect.Signature:
 
 
 def with_keywords(constructor: Callable[..., Any], keywords: type) -> Callable[[F], F]:
-    """Return a decorator that replaces ``**keywords`` in a function's signature by constructor arguments.
+    """Return a decorator that lists constructor arguments in a function's signature, in place of ``**keywords``.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def with_keywords(constructor: Callable[..., Any], keywords: type) -> Callable[[
 
 
 class Binding:
-    """Assignment of the arguments of a call to parameter names, ten times as fast as `inspect.Signature.bind`.
+    """Assignment of the arguments of a call to parameter names; ten times as fast as `inspect.Signature.bind`.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Binding:
         self._keywords = kind.VAR_KEYWORD in kinds
 
     def given(self, called: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return copies of the arguments of a call by name.
+        """Return copies of the arguments of a call, by parameter name.
 
         `called` names the function and the object in the TypeError that is raised for wrong arguments.
         """
@@ -171,7 +171,7 @@ def made_with(x: Any) -> ConstructorCall | None:
 
 
 def _kept(value: Any) -> Any:
-    """Return a copy of an array, list or dict, which the caller could modify later, and any other value unchanged."""
+    """Return a copy of an array, list or dict, which the caller might modify later; return other values unchanged."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, list | tuple):

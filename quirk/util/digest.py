@@ -1,4 +1,4 @@
-"""Digests of values and model objects that are equal in every process."""
+"""Digests of values, bodies, constraints and forces that are the same in every process."""
 
 from __future__ import annotations
 
@@ -17,15 +17,19 @@ DEEPEST = 30
 
 
 def digest(value: Any, names: Mapping[int, str]) -> str:
-    """Return a digest that is equal for equivalent values, in every process; `names` maps ids of parts to names."""
+    """Return a digest of a value; equivalent values have equal digests, in every process.
+
+    `names` are the names of bodies, constraints and forces by id, which replace these objects.
+    """
     text = json.dumps(_described(value, names, 0), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _described(value: Any, names: Mapping[int, str], depth: int) -> Any:
-    """Return a value as nested lists and dicts of strings that are equal for equivalent values, in every process.
+    """Return a value as nested lists and dicts of strings, the same for equivalent values, in every process.
 
-    `names` maps ids of parts to names; `depth` is the level of nesting.
+    `names` are the names of bodies, constraints and forces by id, which replace these objects; `depth` is the level of
+    nesting.
     """
     if depth > DEEPEST:
         return type(value).__qualname__

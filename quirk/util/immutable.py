@@ -1,6 +1,7 @@
-"""Base of immutable objects: bodies, constraints and forces.
+"""Immutable objects: the base class of bodies, constraints and forces.
 
-A system reads its parts when it is constructed, so that later changes of a part would have no effect.
+A system reads its bodies, constraints and forces when it is constructed, so that later changes of them would have no
+effect.
 """
 
 from __future__ import annotations

@@ -47,10 +47,10 @@ def misfit(
 
 
 def explained(public: T) -> T:
-    """Decorate a public function or class so that errors of its use suggest valid names.
+    """Decorate a public function or class so that errors caused by wrong names suggest valid ones.
 
-    A TypeError for wrong arguments then states the nearest argument and the signature. An AttributeError states the
-    nearest attribute of the object. Other errors are not affected.
+    A TypeError for wrong arguments then states the most similar argument and the signature. An AttributeError states
+    the most similar attribute of the object. Other errors are not affected.
     """
     if not isinstance(public, type):
         return _explained(public, public.__name__)
@@ -96,7 +96,7 @@ def _explained(function: Callable[..., Any], called: str, bound: int = 0) -> Any
 class UnknownAttributeError(AttributeError):
     """Error raised if an object has no attribute of the requested name.
 
-    The message suggests the nearest name, and lists all attributes.
+    The message suggests the most similar name, and lists all attributes.
     """
 
     def __init__(self, kind: str, attribute: str, known: tuple[str, ...]) -> None:

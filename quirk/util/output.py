@@ -1,4 +1,4 @@
-"""Atomic writing of output files, with error messages that state the reason and the data that remain."""
+"""Atomic writing of output files, with error messages that state the reason and which data remain on disk."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def atomic_output(owner: str, path: Path) -> Iterator[Path]:
 def writing(owner: str, path: Path, remaining: str) -> Iterator[None]:
     """Context manager that converts an OSError to a WriteError.
 
-    The message states the function `owner`, the file `path`, and at its end `remaining`, a description of the data that
-    remain.
+    The message names the function `owner` and the file `path`, and ends with `remaining`, a description of the data
+    that remain on disk.
     """
     try:
         yield

@@ -11,7 +11,7 @@ PATIENCE = 2.0  # s of wall time after which a line is shown that was not reques
 
 
 class ProgressLine:
-    """Progress line on standard error, rewritten in place on a terminal; elsewhere only its final state is written.
+    """Progress line on standard error; rewritten in place on a terminal, elsewhere written only in its final state.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class ProgressLine:
         return cls(start, end, describe=describe) if requested else None
 
     def update(self, t: float) -> None:
-        """Rewrite the line for time t (s); calls within PROGRESS_INTERVAL of the last one are ignored."""
+        """Rewrite the line for time t (s), unless it was rewritten less than PROGRESS_INTERVAL ago."""
         self.reached, now = t, time.perf_counter()
         if now - self.last > PROGRESS_INTERVAL and now - self.started >= self.patience and sys.stderr.isatty():
             self.last = now

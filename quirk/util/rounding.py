@@ -11,7 +11,7 @@ ROUND_OFF = 1e-12
 
 
 def rounded_off(values: Any, largest: float) -> np.ndarray:
-    """Return an array in which absolute values below `ROUND_OFF` times `largest` are replaced by zero."""
+    """Return an array in which values smaller than `ROUND_OFF` times `largest` are replaced by zero."""
     return np.where(np.abs(values) > ROUND_OFF * largest, values, 0.0)
 
 

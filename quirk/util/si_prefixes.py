@@ -20,7 +20,10 @@ ONLY_SMALL = ("s", "rad")
 
 
 def prefixed(unit: str, largest: float) -> tuple[float, str]:
-    """Return the factor and the prefixed unit, such as 1e-3 and "mm", suitable for values up to `largest`."""
+    """Return the unit with the SI prefix suitable for values up to `largest`, such as "mm", and its size, such as 1e-3.
+
+    The size, which comes first, is in SI units.
+    """
     found = TAKES_PREFIX.match(unit)
     if found is None or not np.isfinite(largest) or LEAST <= largest < MOST or largest <= 0:
         return 1.0, unit

@@ -63,7 +63,7 @@ MOST_MEANT = 2
 
 
 def nearest_names(unknown: str, known: Iterable[str]) -> list[str]:
-    """Return at most two known names, the most similar ones to `unknown`; empty if no name is similar."""
+    """Return at most two of the known names that are similar to `unknown`, the most similar first."""
     listed, folded = list(dict.fromkeys(known)), unknown.lower()
     lower, plural = {name: name.lower() for name in listed}, folded.removesuffix("s")
     close = difflib.get_close_matches(folded, lower.values(), n=1)

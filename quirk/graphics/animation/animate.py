@@ -70,7 +70,7 @@ def animate(
 
 
 def _checked_fps(fps: Any, gif: bool) -> int:
-    """Return the number of frames per second, an integer supported by GIF files (if `gif`) or MP4 files."""
+    """Return the validated number of frames per second, an integer that GIF (if `gif` is True) or MP4 files support."""
     value = validate.positive("animate", "fps", fps)
     most = MOST_PER_SECOND_OF_GIF if gif else MOST_PER_SECOND
     if value != round(value) or value > most:

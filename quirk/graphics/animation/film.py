@@ -1,4 +1,4 @@
-"""Drawing of animation frames one after the other, and writing of GIF and MP4 files."""
+"""Drawing of the frames of an animation one after the other, and writing of GIF and MP4 files."""
 
 from __future__ import annotations
 
@@ -64,9 +64,10 @@ class Film:
         self._ax, self._background = ax, None
 
     def _fit(self, box: tuple[np.ndarray, np.ndarray], size: float) -> tuple[np.ndarray, float]:
-        """Return the center (2,) and half width (m) of the image of a box, with margins for tick labels.
+        """Return the center (2,) of the image of a box, and the half width of the view, m.
 
-        `box` consists of the lowest and highest corner (3,), m; `size` is the edge length of the image, inches.
+        The view has margins for tick labels. `box` consists of the lowest and highest corner (3,), m; `size` is the
+        edge length of the image, inches.
         """
         corners = np.array(np.meshgrid(*np.transpose(box))).reshape(3, -1).T
         seen = self._camera.to_view(corners)[:, :2]

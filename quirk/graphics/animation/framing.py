@@ -1,6 +1,6 @@
-"""Region of space shown by an animation: everything swept by a mechanism, or a box that follows the mechanism.
+"""Region of space that an animation shows: all positions of a mechanism, or a box that follows the mechanism.
 
-Terms: the anchor is the point in the center of each image.
+The anchor is the point in the center of each image.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def anchor_of(scene: Scene, follow: str | None) -> np.ndarray:
 
 
 def checked_follow(result: Result, follow: Any) -> str | None:
-    """Return the name of the followed body, "ground", or None if `follow` is None."""
+    """Return the validated argument `follow`: the name of the followed body, "ground", or None."""
     if follow is None or (isinstance(follow, str) and follow == GROUND.name):
         return follow
     item = result.system[follow] if isinstance(follow, str) else follow
@@ -64,8 +64,9 @@ def box_of(
 ) -> tuple[tuple[np.ndarray, np.ndarray], float]:
     """Return the displayed box, and half the length scale of arrows, m.
 
-    The box consists of opposite corners (3,), m, relative to the anchor. `anchor` (nt, 3), m, inertial frame, is the
-    point in the center of each image; `grounds` are fixed planes, each a point and a normal.
+    The box consists of two opposite corners (3,), m, relative to the anchor. `anchor` (nt, 3), m, inertial frame, is
+    the point in the center of each image, and `follow` the name of the followed body; `grounds` are fixed planes, each
+    a point and a normal.
     """
     if np.ptp(anchor, axis=0).any():
         near = scene.bodies if follow in (None, GROUND.name) else _joined_to(scene, follow)

@@ -1,7 +1,6 @@
 """Drawing of a mechanism as polygons sorted by depth (painter's algorithm).
 
-Terms: viewing coordinates are to the right, up, and toward the viewer. The anchor is the point in the center of the
-image.
+Viewing coordinates are to the right, up, and toward the viewer. The anchor is the point in the center of the image.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class Faces(NamedTuple):
 
 
 class Joints(NamedTuple):
-    """Graphical symbols of J joints.
+    """Graphical symbols of J joints, each with a joint point and an axis.
 
     Attributes
     ----------
@@ -147,7 +146,7 @@ class Painter:
             setter([values[k] for k in order])
 
     def _add_planes(self, frame: int, anchor: np.ndarray) -> None:
-        """Add unbounded planes fixed to bodies, behind all other polygons.
+        """Add the unbounded planes that are fixed to bodies, behind all other polygons.
 
         `frame` is the index of the animation frame, and `anchor` (3,), m, the point in its center.
         """
@@ -265,9 +264,10 @@ def _thickness(faces: list[np.ndarray]) -> float:
 
 
 def _grouped(bodies: list[tuple[int, list[np.ndarray], list[Any]]], longest: float) -> list[Faces]:
-    """Return the faces of all bodies in groups of polygons with equal numbers of corners.
+    """Return the faces of all bodies, grouped by their number of corners.
 
-    `bodies` contains the index of each body, its faces and their colors; edges longer than `longest`, m, are divided.
+    `bodies` contains the index of each body, its faces and their colors; faces with edges longer than `longest`, m, are
+    divided.
     """
     by_count: dict[int, list[tuple[int, np.ndarray, Any]]] = {}
     for row, faces, colors in bodies:
@@ -291,7 +291,7 @@ def _grouped(bodies: list[tuple[int, list[np.ndarray], list[Any]]], longest: flo
 
 
 def _distinct(face: np.ndarray) -> np.ndarray:
-    """Return a polygon (k, 3) without repetitions of its last corner."""
+    """Return the corners of a polygon (k, 3) without the repetitions of its last corner."""
     last = len(face)
     while last > 2 and (face[last - 1] == face[last - 2]).all():
         last -= 1

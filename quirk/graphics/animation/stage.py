@@ -1,6 +1,6 @@
 """Surroundings of a mechanism in an animation: level ground, walls with a grid, and tick labels.
 
-Terms: the anchor is the point in the center of the image.
+The anchor is the point in the center of the image.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class Stage:
         return np.asarray(found[inside])
 
     def _number(self, ticks: list[np.ndarray], anchor: np.ndarray, level: float | None) -> None:
-        """Write tick labels and axis names along the edges of the box that form its outline in the image.
+        """Write tick labels and axis names along those edges of the box that are part of its outline in the image.
 
         `ticks` are the tick values of each axis, m. `anchor` (3,), m, is the point in the center of the image, and
         `level` the height of level ground, m.
@@ -186,10 +186,10 @@ class Stage:
         self._write(written)
 
     def _edge(self, axis: int, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a point (3,) of the box edge with the tick labels of an axis, and the outward normal of this edge.
+        """Return a point (3,) of the box edge that carries the tick labels of an axis, and the normal of this edge.
 
-        The edge is the lowest or leftmost one in the image; the normal (2,) is in the image plane. `low` and `high`
-        (3,) are the corners of the box.
+        The edge is the lowest or leftmost one in the image; the outward normal (2,) is in the image plane. `low` and
+        `high` (3,) are the corners of the box.
         """
         right, up = self._camera.axes[:2, axis]
         out = np.array([up, -right]) / np.hypot(right, up)

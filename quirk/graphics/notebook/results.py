@@ -70,7 +70,7 @@ def _events(result: Result) -> str:
 
 
 def small(result: Result) -> bool:
-    """Whether a result is small enough for energies and loads at all times to be computed for display."""
+    """Whether a result is so small that its energies and loads can be computed at all times for display."""
     return len(result.time) * len(result.system.bodies) <= MOST_STATES
 
 
@@ -125,9 +125,9 @@ def of_force(view: ForceView, result: Result) -> str:
 
 
 def over_time(quantities: Mapping[str, tuple[np.ndarray, str]]) -> str:
-    """Return an HTML table with initial, final and extreme values of quantities.
+    """Return an HTML table with the initial, final and extreme values of quantities.
 
-    `quantities` contains pairs of an array (nt,) or (nt, k) and its unit, by name.
+    `quantities` contains pairs of an array (nt,) or (nt, k) over time and its unit, by name.
     """
 
     def row(name: str, values: np.ndarray, unit: str) -> tuple[object, ...]:

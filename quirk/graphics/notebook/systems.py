@@ -113,7 +113,7 @@ def of_mobility(mobility: Mobility) -> str:
 
 
 def of_rows(rows: ConstraintRows) -> str:
-    """Return HTML with the sparsity pattern of A, and label, b and residuals of each constraint row."""
+    """Return HTML with constraint rows: sparsity pattern of A, and label, b and residuals of each row."""
     m, n = rows.A.shape[0], rows.A.shape[1] // 7
     title = f"Constraint rows: A of {m} × {7 * n}, {np.count_nonzero(rows.A)} entries that are not zero"
     if not m:

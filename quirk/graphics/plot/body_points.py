@@ -1,4 +1,4 @@
-"""Points of bodies in plots: checks of arguments, and names for legends.
+"""Points of bodies in plots: validation of arguments, and names for legends.
 
 A body point is a pair: the name of a body, and a point (3,) in its coordinates, m.
 """

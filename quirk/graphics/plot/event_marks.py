@@ -44,12 +44,12 @@ def mark_on(ax: Any, happenings: EventLog, time: np.ndarray, points: np.ndarray,
 
 
 def is_mark(artist: Any) -> bool:
-    """Whether a matplotlib artist is an event marker."""
+    """Whether a matplotlib artist was drawn as an event marker."""
     return artist.get_gid() == GROUP if hasattr(artist, "get_gid") else False
 
 
 def _by_name(happenings: EventLog) -> dict[str, np.ndarray]:
-    """Return the times of events, s, by name of the event; all except the most frequent names are combined.
+    """Return the times of events, s, by name; events other than those with the most frequent names are combined.
 
     `happenings` are the records of the events.
     """

@@ -1,4 +1,4 @@
-"""Fitting of titles and labels into a figure: they are wrapped and, if necessary, reduced in size."""
+"""Fitting of titles and labels into a figure by wrapping and, if necessary, smaller fonts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Fit:
         self._usual = [(*place, place[0].get_text(), place[0].get_fontsize()) for place in written]
 
     def wrap(self) -> bool:
-        """Wrap all texts to the available width; return whether any text has changed."""
+        """Wrap all titles and labels to the available width; return whether any of them has changed."""
         before = [text.get_text() for text, *_ in self._usual]
         for text, ax, direction, words, size in self._usual:
             room = self._figure.bbox.width if ax is None else available_length(ax, self._axes, direction)

@@ -53,7 +53,7 @@ class TimeOptions(Options, total=False):
 
 
 def with_options_written_out(cls: type[C]) -> type[C]:
-    """Decorate a class so that the signatures of its methods list the keyword arguments in ``**options``."""
+    """Class decorator that lists the keyword arguments of ``**options`` in the signatures of the methods."""
     kinds = {f"Unpack[{kind.__name__}]": get_type_hints(kind) for kind in (Options, TimeOptions)}
     for method in vars(cls).values():
         if not inspect.isfunction(method):
@@ -144,7 +144,7 @@ def _styled(owner: str, defaults: Any, style: Any) -> Iterator[None]:
 
 
 def _smaller(usual: tuple[float, float], size: tuple[float, float]) -> dict[str, float]:
-    """Return the font size, points, for a figure that is smaller than its default size `usual`, inches."""
+    """Return matplotlib settings with a smaller font for a figure smaller than its default size `usual`, inches."""
     return {"font.size": plt.rcParams["font.size"] * max(SMALLEST, min(1.0, size[0] / usual[0], size[1] / usual[1]))}
 
 
@@ -181,7 +181,7 @@ def literal_text(name: str) -> str:
 
 
 def draw_largest(ax: Axes, x: np.ndarray, curves: Mapping[str, np.ndarray], max_curves: int = MOST_CURVES) -> None:
-    """Draw curves (nt,) over x (nt,): those with the largest values with their names, all others as one band.
+    """Draw curves (nt,) over x (nt,): the largest ones with their names, all others as one band.
 
     `curves` are the values by name; at most `max_curves` curves are named.
     """

@@ -42,10 +42,10 @@ Pairs = list[tuple[Any, str]]
 
 
 def entries(ax: Any, zeros: Sequence[Any], curves: bool = True) -> Pairs:
-    """Return the legend entries of axes: events and, if `curves`, the curves.
+    """Return the legend entries of axes: those of events and, if `curves` is True, those of the curves.
 
-    The names of the curves in `zeros` state that they are zero. A single curve has no entry if its name is the title of
-    the axes.
+    The entries of the curves in `zeros` state that they are zero. A single curve has no entry if its name is the title
+    of the axes.
     """
     handles, labels = ax.get_legend_handles_labels()
     both = list(zip(handles, labels, strict=True))
@@ -57,9 +57,9 @@ def entries(ax: Any, zeros: Sequence[Any], curves: bool = True) -> Pairs:
 
 
 def cut(pairs: Pairs, count: int, always_kept: int = 0) -> Pairs:
-    """Return at most `count` entries of a legend; if some are omitted, one entry states their number.
+    """Return at most `count` entries of a legend; if some are left out, one entry states their number.
 
-    `pairs` are all entries, of which the last `always_kept` are never omitted.
+    `pairs` are all entries, of which the last `always_kept` are never left out.
     """
     if len(pairs) <= count or count - always_kept < 1:
         return pairs[:count]
@@ -69,7 +69,9 @@ def cut(pairs: Pairs, count: int, always_kept: int = 0) -> Pairs:
 
 
 def place(ax: Any, pairs: Pairs, width: float, own_figure: bool, repeated: bool = False) -> bool:
-    """Place the legend of axes; return True if it is beside the axes, so that the layout must be repeated.
+    """Place the legend of axes; return True if it was placed beside the axes.
+
+    The layout of the figure must then be repeated.
 
     Parameters
     ----------
@@ -213,9 +215,9 @@ def _to(box: Bbox) -> Any:
 
 
 def _placed(size: Bbox, box: Bbox, loc: str, pad: float) -> Bbox:
-    """Return the box of a legend with size `size` inside the axes' box `box`, for a location such as "upper left".
+    """Return the box of a legend inside the box `box` of axes, for a location such as "upper left".
 
-    `pad` is the distance from the border, pixels.
+    `size` is the box of the legend before it is placed, and `pad` the distance from the border, pixels.
     """
     free = box.width - size.width - 2 * pad, box.height - size.height - 2 * pad
     across = 0.0 if "left" in loc else 0.5 if loc in ("upper center", "lower center") else 1.0

@@ -18,7 +18,7 @@ PARTS = ("x", "y", "z", "magnitude")
 
 
 def checked_loads(owner: str, views: Sequence[Any], frame: str, components: Any) -> list[str]:
-    """Return the components to be drawn: a selection of "x", "y", "z" and "magnitude".
+    """Return the load components to be drawn, some of "x", "y", "z" and "magnitude".
 
     `views` are the joints or forces, and `components` is the user's selection, or None.
     """

@@ -21,7 +21,7 @@ class Magnitudes:
         self._result = result
 
     def round_off(self, unit: str) -> float:
-        """Return the threshold below which quantities in a unit are zero up to round-off; 0 for unknown units."""
+        """Return the threshold below which quantities with the given unit count as zero; 0 for unknown units."""
         known = {
             "": lambda: 1.0,
             "rad": lambda: 1.0,

@@ -1,6 +1,6 @@
 """Plots over time: overview, bodies and joints, energies, residuals and rank.
 
-Terms: a sheet is a figure, or the user's axes, on which a plot is drawn.
+A sheet is a figure, or the user's axes, on which a plot is drawn.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def draw_coordinates(sheet: Sheet, result: Result, owner: str, joints: Any) -> N
 
 
 def _free_joints(result: Result, owner: str, joints: Any) -> dict[str, list[str]]:
-    """Return the names of joints with a free angle, and of joints with a free travel along a single axis.
+    """Return the names of joints by kind of free coordinate: "angle", or "travel" along a single axis.
 
     `joints` is the user's selection, or None.
     """

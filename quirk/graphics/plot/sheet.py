@@ -1,4 +1,4 @@
-"""A plot's figure, or the user's axes: titles, labels and legends that fit."""
+"""The figure of a plot, or the user's axes, with titles, labels and legends that fit."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class Sheet:
         return bool(repeated)
 
     def _settle(self, fit: Fit) -> None:
-        """Wrap texts and repeat the layout of the figure until the wrapping no longer changes.
+        """Repeat the wrapping of texts and the layout of the figure until nothing changes.
 
         Most of the drawing time is spent on these layouts.
         """
@@ -191,7 +191,7 @@ class Sheet:
     def _largest(self, ax: Axes, unit: str) -> float:
         """Return the largest absolute value drawn in axes, or 1 if all values are zero up to round-off.
 
-        Curves that are negligible relative to this value are recorded as zero.
+        Curves that are negligible relative to this value are recorded as zero, so that the legend marks them.
         """
         reach = {line: float(np.nanmax(np.abs(line.get_ydata()), initial=0.0)) for line in self._lines(ax)}
         bands = [float(np.abs(group.get_datalim(ax.transData).intervaly).max()) for group in ax.collections]
@@ -209,11 +209,11 @@ class Sheet:
         return largest
 
     def round_off(self, unit: str) -> float:
-        """Return the threshold below which quantities in a unit are zero up to round-off; 0 if it is unknown."""
+        """Return the threshold below which quantities with the given unit are zero up to round-off; 0 if unknown."""
         return self._magnitudes.round_off(unit) if self._magnitudes is not None else 0.0
 
     def _tell_zero(self, ax: Axes, largest: float, zero: float, unit: str) -> None:
-        """Write on axes that all curves are zero, and choose a scale that hides round-off.
+        """Write on axes that all their curves are zero, and set a scale on which round-off is invisible.
 
         `largest` is the largest value, `zero` the round-off threshold, and `unit` their unit.
         """

@@ -79,9 +79,9 @@ def spectrum(time: np.ndarray, values: np.ndarray, window: str) -> tuple[np.ndar
 
 
 def evenly(time: np.ndarray, values: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return a time step, s, and the values of a quantity resampled at equally spaced times.
+    """Return a time step, s, and the values of a quantity interpolated at times with this step.
 
-    The values are interpolated by cubic splines between events.
+    The interpolation is by cubic splines between events.
     """
     steps = np.diff(time)
     step = float(time[-1] - time[0]) / (len(time) - 1)

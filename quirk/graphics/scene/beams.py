@@ -1,4 +1,4 @@
-"""Surfaces of elastic beams: the outline of the section swept along the center line."""
+"""Surfaces of elastic beams, swept by the outline of the section along the center line."""
 
 from __future__ import annotations
 

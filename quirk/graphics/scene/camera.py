@@ -59,7 +59,7 @@ def vertical_of(gravity: np.ndarray) -> int:
 
 
 def usual_view(extent: np.ndarray, vertical: int) -> tuple[float, float]:
-    """Return the default elevation and azimuth, degrees, for a motion with the extent (3,), m.
+    """Return the default elevation and azimuth, degrees, for a motion of the given extent (3,), m.
 
     `vertical` is the index of the vertical axis.
     """

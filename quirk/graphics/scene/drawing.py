@@ -30,16 +30,17 @@ EDGE = 0.8
 
 
 def moving(extent: np.ndarray) -> list[int]:
-    """Return the indices of the coordinates in which a motion with the extent (3,), m, is drawn.
+    """Return the indices of the coordinates in which a motion is drawn.
 
-    These are two coordinates for a motion in a coordinate plane, otherwise three.
+    These are two coordinates for a motion in a coordinate plane, otherwise three. `extent` (3,), m, is the range of the
+    motion along each axis.
     """
     flat = [c for c in range(3) if extent[c] < FLAT * extent.max()]
     return [c for c in range(3) if c != flat[-1]] if flat else [0, 1, 2]
 
 
 class UnsplitPoly3D(Poly3DCollection):
-    """Matplotlib collection of faces of one color in space, filled as one path to avoid visible seams."""
+    """Matplotlib collection of faces of one color in space, filled as a single path to avoid visible seams."""
 
     def do_3d_projection(self) -> Any:
         """Project the faces onto the image plane, and combine them into one path."""
@@ -51,7 +52,7 @@ class UnsplitPoly3D(Poly3DCollection):
 def union_path(polygons: Sequence[np.ndarray]) -> Path:
     """Return one path that fills the union of polygons (k, 2), without seams between adjacent ones.
 
-    All polygons are oriented equally, so that common edges cancel.
+    All polygons are given the same orientation, so that common edges cancel.
     """
     corners = np.array(polygons)
     x, y = corners[..., 0], corners[..., 1]
@@ -170,6 +171,6 @@ def _draw_body(
 
 
 def _alike(faces: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return faces padded to equal numbers of corners by repetition of the last corner."""
+    """Return faces with equal numbers of corners; faces with fewer corners repeat their last one."""
     most = max(map(len, faces))
     return [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]

@@ -29,7 +29,7 @@ class ForceLines:
     ----------
     result : Result
     times : (nt,) times at which they are drawn, s
-    path_of : function that returns the path (nt, 3), inertial frame, of a point (3,) of a body or the ground
+    path_of : function that returns the path (nt, 3), inertial frame, of a point (3,) of a body or of the ground
     """
 
     def __init__(self, result: Result, times: np.ndarray, path_of: Callable[[Any, np.ndarray], np.ndarray]) -> None:
@@ -114,7 +114,7 @@ def arrow(start: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 
 def _axes(vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return an orthogonal triad: `vector` (3,) itself and two unit vectors perpendicular to it."""
+    """Return `vector` (3,) and two unit vectors perpendicular to it and to each other."""
     across = np.cross(vector, np.eye(3)[int(np.argmin(np.abs(vector)))])
     size = np.linalg.norm(across)
     across = across / size if size > 0 else np.eye(3)[0]

@@ -16,7 +16,7 @@ SAME = 1e-6
 
 
 class Outline:
-    """Edges of one body with F faces (F, k, 3); faces may repeat their last corner.
+    """Edges of one body with F faces of at most k corners, (F, k, 3); faces may repeat their last corner.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Surfaces in contact with bodies: bounded plates and bowls as faces, and unbounded planes."""
+"""Geometry of surfaces that bodies contact: bounded plates and bowls as faces, and unbounded planes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class DrawnPlane:
     normal: np.ndarray
 
     def same(self, other: DrawnPlane) -> bool:
-        """Whether another plane is equal to this one."""
+        """Whether another plane coincides with this one."""
         off = abs(float((other.point - self.point) @ self.normal))
         alike = np.allclose(self.normal, other.normal, atol=SAME) and off < SAME * (1 + np.abs(self.point).max())
         return self.body is other.body and bool(alike)
@@ -131,7 +131,7 @@ def _disk(surface: Surface) -> list[np.ndarray]:
 
 
 def _globe(surface: Surface) -> list[np.ndarray]:
-    """Return the faces of narrow bands along circles of a sphere, between which its inside is visible."""
+    """Return the faces of a transparent sphere: narrow bands along its circles of latitude and longitude."""
     circle, faces = _circle(CORNERS), list[np.ndarray]()
     for latitude in np.linspace(-0.5 * np.pi, 0.5 * np.pi, PARALLELS + 2)[1:-1]:
         c, s = np.cos(latitude), np.sin(latitude)
@@ -144,7 +144,10 @@ def _globe(surface: Surface) -> list[np.ndarray]:
 
 
 def _band(ring: np.ndarray, across: np.ndarray) -> list[np.ndarray]:
-    """Return the faces of a band along a closed line (k, 3); the vectors `across` (k, 3) are half its width."""
+    """Return the faces of a band along a closed line through k points, (k, 3).
+
+    The vectors `across` (k, 3) extend from the line to one border of the band.
+    """
     one, two = ring - across, ring + across
     return [np.array([one[k], one[k + 1], two[k + 1], two[k]]) for k in range(len(ring) - 1)]
 

@@ -67,8 +67,8 @@ def _axes(scene: Paths, drum: Any) -> np.ndarray:
 def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) -> np.ndarray:
     """Return the points (k, 3) of a rope over sheaves, inertial frame, m, at the time with index `t`.
 
-    The rope consists of straight parts and arcs. `pulley` is its constraint; `centers` and `axes` are the centers and
-    axes of the sheaves.
+    The rope consists of straight parts and arcs. `pulley` is its constraint; `centers` are the centers of the sheaves
+    over time, and `axes` their axes.
     """
     parts, count = [], len(centers)
     for k, drum in enumerate(pulley.drums):

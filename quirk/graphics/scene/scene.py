@@ -1,6 +1,6 @@
 """Drawable geometry of a mechanism: shapes of bodies, symbols of joints, forces, and paths of points.
 
-Terms: drawings are made at nt times, indexed by `frame`. Paths are in the inertial frame, m.
+Drawings are made at nt times, with the index `frame`. Paths are in the inertial frame, m.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Scene:
             faces[:] = [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]
 
     def _bound(self) -> None:
-        """Compute the bounding box of everything, and the extent of the motion of body points along each axis."""
+        """Compute the bounding box of all that is drawn, and the extent of the motion along each axis."""
         corners = [self._carried(name, np.vstack([*faces, np.zeros(3)])) for name, faces in self.faces.items()]
         joints = [self.joint_point(c)[:, None] for c in self.constraints]
         swept = [beam.rings for beam in self.beams]
@@ -121,7 +121,7 @@ class Scene:
         self.extent = np.max([np.ptp(x, axis=0).max(axis=0) for x in corners], axis=0)
 
     def _near(self, plates: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the parts of the fixed faces `plates` near the motion, and enlarge the displayed box accordingly."""
+        """Return the parts of the fixed faces `plates` near the motion, and enlarge the displayed box by them."""
         room = AROUND * float((self.high - self.low).max()) or 1.0
         box = self.low - room, self.high + room
         found = [face for plate in plates for face in quadrilaterals(clipped_to_box(box, plate))]
@@ -146,9 +146,10 @@ class Scene:
         return _with_opacity(COLORS[number % len(COLORS)] if beam.beam.color is None else beam.beam.color)
 
     def fit(self, ax: Any, view: tuple[float, float] | None) -> None:
-        """Set up three-dimensional axes with equal scales that contain everything; their edge length is 2 `half`, m.
+        """Set up three-dimensional axes with equal scales that contain all that is drawn.
 
-        `view` is the elevation and azimuth, degrees, or None.
+        The length of their edges is twice the attribute `half`, m. `view` is the elevation and azimuth, degrees, or
+        None.
         """
         middle, half = 0.5 * (self.low + self.high), self.half
         for letter, m in zip(LETTERS, middle, strict=True):
@@ -199,7 +200,7 @@ class Scene:
         return self._carried(body.name, local[None])[:, 0]
 
     def _carried(self, name: str, points: np.ndarray) -> np.ndarray:
-        """Return the paths (nt, k, 3) of points (k, 3) of a body, inertial frame, m."""
+        """Return the paths (nt, k, 3) of k points (k, 3) fixed to a body, inertial frame, m."""
         r, R = self.poses[name]
         return r[:, None] + points @ np.swapaxes(R, 1, 2)
 
@@ -211,7 +212,7 @@ def _swept(result: Result, beam: Beam, times: np.ndarray) -> SweptBeam:
 
 
 def _within(point: np.ndarray, shapes: Sequence[Sequence[np.ndarray]]) -> bool:
-    """Whether the bounding box of one shape contains both a point of a body and the body's center of mass."""
+    """Whether the bounding box of one of a body's shapes contains both a point and the center of mass of the body."""
     for faces in shapes:
         corners = np.concatenate(faces)
         low, high = corners.min(axis=0), corners.max(axis=0)

@@ -73,7 +73,7 @@ class Wheel:
         return [np.array([outer[k], outer[k + 1], inner[k + 1], inner[k]]) for k in range(CORNERS)]
 
     def _half_thickness(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float | None:
-        """Return slightly more than half the thickness (m) of a shape of the body that fills the circle, or None.
+        """Return slightly more than half the thickness (m) of a body's shape that fills the wheel's circle, or None.
 
         x and y (3,) are unit vectors in the plane of the circle, and z (3,) is along its axis, body axes.
         """

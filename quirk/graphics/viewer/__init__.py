@@ -1,5 +1,5 @@
 """The browser viewer: surfaces and lines of a mechanism, displayed by viser.
 
-Terms: a part is a displayed object, such as a body, the symbol of a joint, a spring or an arrow; nt is the number of
-animation frames.
+A part is a displayed object, such as a body, the symbol of a joint, a spring or an arrow; nt is the number of animation
+frames.
 """

@@ -106,7 +106,7 @@ def extent_from_center(system: System, body: Body) -> float:
 
 
 def _arms(points: list[np.ndarray], reach: float) -> SurfaceMesh | None:
-    """Return thin bars from the center of mass to points (3,), m; None if all points are close to the center.
+    """Return thin bars from the center of mass of a body to `points` (3,), m; None if all points are close to it.
 
     `reach` is the distance of the farthest drawn point, m.
     """

@@ -173,7 +173,7 @@ def _extent(
 
 
 def _carried(part: BodyPart, poses: Poses) -> np.ndarray:
-    """Return the paths (nt, 8, 3) of the corners of a body's bounding box, inertial frame, m."""
+    """Return the paths (nt, 8, 3) of the corners of the bounding box of a body, inertial frame, m."""
     vertices = np.concatenate([look.surface.vertices for look in part.looks])
     ends = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
     corners = np.array(np.meshgrid(*ends.T)).reshape(3, -1).T

@@ -118,9 +118,9 @@ def _keeps_plane(system: System, constraint: Constraint) -> bool:
 
 
 def _coil(size: float, length: float) -> SurfaceMesh:
-    """Return a coil of length 1 along z, with straight ends, whose wire is round after stretching to `length`, m.
+    """Return a coil spring of length 1 along z, with straight ends, m.
 
-    `size` is the size of the mechanism, m.
+    Its wire is round after stretching to the length `length`, m. `size` is the size of the mechanism, m.
     """
     s = np.linspace(0.0, 1.0, TURNS * POINTS_OF_A_TURN + 1)
     angle = 2 * np.pi * TURNS * s

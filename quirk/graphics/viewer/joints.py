@@ -151,9 +151,9 @@ def _markers(constraint: Constraint, size: float) -> list[Marker]:
 
 
 def _by_free_axes(constraint: Any, size: float) -> Surfaces:
-    """Return surfaces for both joint frames: a hinge, a rail, a rod with a sleeve, or a ball.
+    """Return the surfaces at both joint frames that represent a joint: a hinge, a rail, a rod with a sleeve, or a ball.
 
-    The kind depends on the free axes of the joint; `size` is the size of the joint, m.
+    Which of these depends on the free axes of the joint; `size` is the size of the joint, m.
     """
     option = drawing_of(constraint)
     radius = THICK * size if option.axis_radius is None else option.axis_radius
@@ -238,7 +238,7 @@ def to_axis(constraint: Constraint) -> np.ndarray:
 
 
 def _thickness(constraint: Constraint) -> float:
-    """Return the extent (m) of the shapes of both bodies from a joint along its axis, without shapes that are thick."""
+    """Return the extent (m) of the shapes of both bodies from a joint along its axis; thick shapes are ignored."""
     found = 0.0
     for body, frame in constraint.ends[:2]:
         if isinstance(body, Body) and body.shapes:

@@ -1,6 +1,6 @@
 """Placement of names in the viewer without overlap: beside their points, shifted by whole lines where necessary.
 
-Names have the same size on the screen for every mechanism, so that their positions are computed in pixels, for the
+Names have the same size on the screen for every mechanism. Their positions are therefore computed in pixels, for the
 first animation frame in the initial view.
 """
 
@@ -50,9 +50,9 @@ def place_of(part: Part, poses: Poses) -> np.ndarray:
 
 
 def on_screen(places: np.ndarray, viewer: np.ndarray) -> np.ndarray:
-    """Return the pixel coordinates (k, 2), right and down, of k points `places` (k, 3).
+    """Return the pixel coordinates (k, 2), to the right and down, of k points `places` (k, 3).
 
-    `viewer` (3,) is the position of the viewer, whose view is directed to the origin.
+    `viewer` (3,) is the position of the viewer, who looks toward the origin.
     """
     away = -viewer / np.linalg.norm(viewer)
     right = np.cross(away, [0.0, 0.0, 1.0])
@@ -63,9 +63,10 @@ def on_screen(places: np.ndarray, viewer: np.ndarray) -> np.ndarray:
 
 
 def laid_out(texts: Sequence[str], dots: np.ndarray, letters: np.ndarray) -> list[Label]:
-    """Return placements of the names `texts` beside the pixels `dots` (k, 2) without overlap.
+    """Return the placements of the names `texts` beside k points on the screen, without overlap.
 
-    The names also do not overlap the letters of the coordinate axes at the pixels `letters` (j, 2).
+    `dots` (k, 2) are the pixel coordinates of the points. The names do not overlap the letters of the coordinate axes
+    either, which are at the pixels `letters` (j, 2).
     """
     taken = [_box(dot, WIDTH, -0.5 * LINE) - [0.5 * WIDTH, 0.0, 0.5 * WIDTH, 0.0] for dot in letters]
     found = []

@@ -93,7 +93,7 @@ class PartNode:
         )
 
     def show(self, track: Track, k: int) -> None:
-        """Move the part to its pose in animation frame k; only changes are sent to the browser.
+        """Move the part to its pose in animation frame k; only changed values are sent to the browser.
 
         `track` contains the poses of the part in all frames.
         """
@@ -184,7 +184,7 @@ class BeamNode:
 
 
 class TrailNodes:
-    """Scene nodes of the path of a point up to the present time: completed pieces, and the incomplete last piece."""
+    """Scene nodes of the path of a point up to the present time: completed pieces, and the incomplete last one."""
 
     def __init__(self, scene: Any, trail: PathTrail, number: int, path: np.ndarray) -> None:
         name = path_of("trails", f"{trail.name} {number + 1}")
@@ -216,5 +216,5 @@ class TrailNodes:
 
 
 def _at(values: np.ndarray, k: int) -> Any:
-    """Return the value for animation frame k of an array with one row for each frame, or one row for all."""
+    """Return the value for animation frame k from an array with one row per frame, or one row for all frames."""
     return values[k if len(values) > 1 else 0]

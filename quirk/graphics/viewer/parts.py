@@ -116,7 +116,7 @@ class AxisMarker(Marker):
 
 @dataclass(frozen=True)
 class Span(Part):
-    """A surface of length 1 along z, such as a coil, that is stretched between two points.
+    """Surface of length 1 along z, such as a coil, that is stretched to reach from one point to another.
 
     Attributes
     ----------

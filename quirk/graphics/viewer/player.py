@@ -63,7 +63,7 @@ def view(
 
 
 class Player(View):
-    """Playback of the frames of an animation; a separate thread moves the bodies."""
+    """Playback of the frames of an animation, in which a separate thread moves the bodies."""
 
     def __init__(
         self, server: Any, result: Result, scene_contents: contents.Contents, stage: ViewerStage, fps: float

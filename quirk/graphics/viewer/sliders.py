@@ -113,7 +113,7 @@ class SliderMechanism(View):
         self._thread.start()
 
     def drag(self, joint: str, value: float, coordinate: str | None = None) -> float:
-        """Move a slider to a value, rad or m, and return the nearest value reached by the mechanism.
+        """Move a slider to a value, rad or m, and return the nearest value that the mechanism reaches.
 
         `coordinate` is "rotation" or "translation", for joints with both.
 
@@ -188,7 +188,7 @@ def _drive_name(selected: SliderCoordinate) -> str:
 
 
 def _with_driver(system: System, selected: SliderCoordinate) -> System:
-    """Return the system with a driver that prescribes one coordinate to be equal to the time."""
+    """Return the system with a driver that makes the coordinate `selected` equal to the time."""
     drive = Drive(_drive_name(selected), selected.joint, Motion.polynomial([0.0, 1.0]), selected.name)
     return system.with_constraints([drive])
 

@@ -1,4 +1,4 @@
-"""Scene of a mechanism on a viser server: floor and parts, and their motion from frame to frame."""
+"""Scene of a mechanism on a viser server: floor and displayed parts, moved from frame to frame."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ class ViewerStage:
 
 
 def _rounded(length: float) -> float:
-    """Return the number nearest to a length, on a logarithmic scale, among 1, 2 and 5 times powers of ten."""
+    """Return the number among 1, 2 and 5 times powers of ten that is nearest to a length on a logarithmic scale."""
     power = 10.0 ** np.floor(np.log10(length))
     return float(power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(np.log(length / (digit * power)))))
 

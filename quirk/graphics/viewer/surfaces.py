@@ -65,7 +65,7 @@ def of_faces(faces: Sequence[np.ndarray]) -> SurfaceMesh:
 
 
 def creased(vertices: np.ndarray, triangles: np.ndarray, closed: bool = True) -> SurfaceMesh:
-    """Return a mesh whose triangles share vertices across smooth edges only, so that sharp edges are shaded as such."""
+    """Return a mesh in which triangles share vertices across smooth edges only, so that sharp edges look sharp."""
     size = np.abs(vertices - vertices.mean(axis=0)).max() or 1.0
     rounded = np.round((vertices - vertices.mean(axis=0)) / size, 9)
     _, first, place = np.unique(rounded + 0.0, axis=0, return_index=True, return_inverse=True)
@@ -85,7 +85,7 @@ def creased(vertices: np.ndarray, triangles: np.ndarray, closed: bool = True) ->
 
 
 def _patches(places: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Return the index (k,) of the smooth part of the surface to which each of k triangles belongs.
+    """Return the index (k,) of the smooth part of a surface to which each of its k triangles belongs.
 
     `places` (k, 3) are the indices of their corners, `normals` (k, 3) their unit normals.
     """
@@ -118,9 +118,9 @@ def tube(path: np.ndarray, radius: float, sides: int = 8) -> SurfaceMesh:
 
 
 def turned(radii: Sequence[float], heights: Sequence[float], sides: int = ROUND) -> SurfaceMesh:
-    """Return a surface of revolution about z with the given radii at the given heights, closed at both ends.
+    """Return a surface of revolution about z, closed at both ends.
 
-    `sides` is the number of points around the axis.
+    `radii` are its radii at the coordinates `heights` along z; `sides` is the number of points around the axis.
     """
     angle = np.arange(sides) * 2 * np.pi / sides
     circle = np.stack([np.cos(angle), np.sin(angle), np.zeros(sides)], axis=1)

@@ -28,7 +28,7 @@ class Pose:
     origin: np.ndarray = field(default_factory=_still)
 
     def __matmul__(self, inner: Pose) -> Pose:
-        """Return the pose, relative to the outer frame, of a frame whose pose relative to this frame is `inner`."""
+        """Return the pose of a third frame in the outer frame, from its pose `inner` in this frame."""
         return Pose(self.axes @ inner.axes, self.point(inner.origin))
 
     def point(self, local: np.ndarray) -> np.ndarray:

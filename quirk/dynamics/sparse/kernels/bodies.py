@@ -1,7 +1,7 @@
 """Compiled functions over all bodies, eight at a time: kinematics, accelerations, displacements and error norms.
 
-Arrays over bodies are divided into blocks of eight bodies. The block of a function begins at index s of the states y,
-index k of the kinematics `kin`, and index c of `constants`. The metric W of a body satisfies W W^T = J^-1, with its
+Arrays over bodies are divided into blocks of eight bodies. A block begins at index s of the states y, index k of the
+kinematics `kin`, and index c of `constants`. The metric W of a body satisfies W W^T = J^-1, with its
 inertia matrix J. `wrench` contains a force and a scaled moment, W^T times the moment in body axes, for each body. M is
 the mass matrix. The functions take the number of bodies from the size of `constants`, because y also contains auxiliary
 states.

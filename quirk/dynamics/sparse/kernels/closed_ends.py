@@ -23,20 +23,20 @@ from .workspace import APART, FACTORED, OVER_FOREST, Workspace
 
 @kernel
 def closed_recursively(mechanism: Mechanism) -> bool:
-    """Return whether a system with loops is computed by recursion, and its loop-closing rows are far from dependent.
+    """Return whether recursion is selected for a system with loops, and its loop-closing rows are far from dependent.
 
-    The rows are judged at the last state that satisfied the constraints.
+    The distance of the rows from linear dependence is that at the last state which satisfied the constraints.
     """
     return recursive(mechanism) and at(mechanism.work.summary, APART) > 0.0
 
 
 @component(effort=1)
 def evaluate_closed(mechanism: Mechanism, t: float, y: np.ndarray, rank: int, by_rows: bool, ydot: np.ndarray) -> int:
-    """Compute y', in `ydot`, at time t (s) and a state y on the constraints, for a system with closed loops.
+    """Compute y', in `ydot`, at time t (s) and a state y that satisfies the constraints, for a system with loops.
 
-    Recursion over the spanning forest is used if the loop-closing rows were far from dependent at the previous state
-    and still are, unless `by_rows`. Otherwise all constraint rows are eliminated, of which `rank` are independent.
-    Returns the number of evaluations.
+    Recursion over the spanning forest is used if the loop-closing rows were far from linear dependence at the previous
+    state and still are, unless `by_rows`. Otherwise all constraint rows are eliminated, of which `rank` are
+    independent. Returns the number of evaluations.
     """
     done = not by_rows and closed_recursively(mechanism) and accelerate_closed(mechanism, t, y, ydot)
     count = 1
@@ -64,8 +64,8 @@ def begin_closed(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 def compare_pivots(work: Workspace, over_forest: bool) -> None:
     """Discard the pivots of earlier states if they were computed by the other method.
 
-    `over_forest` tells whether the present pivots belong to loop-closing rows over a forest, or to all rows. Discarded
-    pivots are replaced by the present ones, so that no change is seen.
+    `over_forest` is true if the present pivots are those of loop-closing rows in a recursion over a forest, and false
+    if they are those of all rows. Discarded pivots are replaced by the present ones.
     """
     if (at(work.summary, OVER_FOREST) > 0.0) != over_forest:
         put(work.summary, OVER_FOREST, 1.0 if over_forest else 0.0)
@@ -75,7 +75,7 @@ def compare_pivots(work: Workspace, over_forest: bool) -> None:
 
 @kernel
 def watch_anew(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Compute the pivots of the loop-closing rows at time t (s) and state y, after an evaluation by other means.
+    """Compute the pivots of the loop-closing rows at time t (s) and state y, after an elimination of all rows.
 
     The state must satisfy the constraints. If rows are nearly dependent, independent rows are selected again; if that
     does not suffice, the factorization is marked as unusable.

@@ -40,9 +40,9 @@ def faster_than_rows(mechanism: Mechanism, visits: int) -> bool:
 
 @kernel
 def reflected(mechanism: Mechanism, g: int) -> int:
-    """Return the number of rows of eight elements that reflections change in the matrix of one group of constraints.
+    """Return how many rows of eight elements the reflections change in the matrix of one group of constraints.
 
-    A group g consists of loop-closing constraints whose paths to the roots share degrees of freedom.
+    g is the index of the group, whose loop-closing constraints share degrees of freedom on their paths to the roots.
     """
     closings, blocks, found = mechanism.closings, stride(mechanism.closings, g) // WIDTH, 0
     for n in range(closings.groups[GROUP_ENTRIES * g + CLOSING], closings.groups[GROUP_ENTRIES * g + CLOSING_END]):

@@ -4,10 +4,12 @@ The tables are described in `closings` and `recursion`. A wrench (force and mome
 multiplier of a row, in the joint frame of the body and about its joint point. The wrenches of eight rows are stored as
 six vectors of eight elements, in `carried`. A joint does not transmit the load p along a degree of freedom, but lets
 the body accelerate: with the momentum U of unit velocity along it and its inertia D, the acceleration grows by p / D,
-and the parent receives the wrench less U p / D. The matrix F has a row of p / sqrt(D) for each degree of freedom.
+and the parent receives the wrench less U p / D. The matrix F has a row of scaled loads p / sqrt(D) for each degree of
+freedom.
 
 Arguments are indices of the first element: j of a joint in `joints`, k of its further data in `blocks`, b of a body in
-its constants, o of a wrench in `carried`, m of a row of F in `matrix`. `lanes` is the number of elements per row of F.
+its constants, o of eight wrenches in `carried`, m of a row of F in `matrix`. `lanes` is the number of elements per row
+of F.
 """
 
 from __future__ import annotations
@@ -85,11 +87,11 @@ def wrench_of_side(
 
 @traced
 def give_way_along(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: Any, load_along: Any) -> None:
-    """Eliminate one degree of freedom from eight wrenches on a body, and write its row of F.
+    """Store the loads of eight wrenches on a body along a degree of freedom, and reduce the wrenches accordingly.
 
-    The wrenches begin at index o of `carried`; `load_along` are their loads along the degree of freedom, whose data
-    begin at index a of `array`. On return they are the wrenches that the joint transmits. The row of F begins at index
-    m of `matrix`.
+    The loads `load_along`, times the root of the compliance, are written to `matrix` from index m on. The wrenches
+    begin at index o of `carried`; on return they are those that the joint transmits. The data of the degree of freedom
+    begin at index a of `array`.
     """
     compliance = at(array, a + COMPLIANCE)
     store(matrix, m, load_along * root(splat(compliance)))
@@ -101,10 +103,11 @@ def give_way_along(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: Any
 
 @traced
 def turn_gives_way(joints: Any, j: Any, matrix: Any, m: Any, carried: Any, o: Any) -> None:
-    """Eliminate the rotation of a joint about z from eight wrenches on a body, and write its row of F.
+    """Store the loads of eight wrenches on a body along the rotation of its joint about z, and reduce the wrenches.
 
-    On return the wrenches, at index o of `carried`, have no moment about z. The data of the joint begin at index j of
-    `joints`, the row of F at index m of `matrix`.
+    The loads, times the root of the compliance, are written to `matrix` from index m on. On return the wrenches, at
+    index o of `carried`, are those that the joint transmits, without moment about z. The data of the joint begin at
+    index j of `joints`.
     """
     give_way_along(joints, j + FREEDOM, matrix, m, carried, o, load(carried, o + TO_MOMENT + 16))
     store(carried, o + TO_MOMENT + 16, zero_of(carried))
@@ -112,10 +115,11 @@ def turn_gives_way(joints: Any, j: Any, matrix: Any, m: Any, carried: Any, o: An
 
 @traced
 def slide_gives_way(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: Any) -> None:
-    """Eliminate the translation of a joint along z from eight wrenches on a body, and write its row of F.
+    """Store the loads of eight wrenches on a body along the translation of its joint, and reduce the wrenches.
 
-    On return the wrenches, at index o of `carried`, have no force along z. The data of the degree of freedom begin at
-    index a of `array`, the row of F at index m of `matrix`.
+    The translation is along z. The loads, times the root of the compliance, are written to `matrix` from index m on. On
+    return the wrenches, at index o of `carried`, are those that the joint transmits, without force along z. The data of
+    the degree of freedom begin at index a of `array`.
     """
     give_way_along(array, a, matrix, m, carried, o, load(carried, o + 16))
     store(carried, o + 16, zero_of(carried))
@@ -123,10 +127,11 @@ def slide_gives_way(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: An
 
 @traced
 def second_axis_gives_way(joints: Any, j: Any, blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any) -> None:
-    """Eliminate the rotation of a universal joint about the axis fixed in the parent from eight wrenches on a body.
+    """Store the loads of eight wrenches along a rotation of a universal joint, and reduce the wrenches.
 
-    The wrenches, at index o of `carried`, are replaced by those that the joint transmits. The data of the joint begin
-    at index j of `joints` and k of `blocks`. The row of F for this rotation is written to `matrix` from index m on.
+    The rotation is that about the axis fixed in the parent. The loads, times the root of the compliance, are written to
+    `matrix` from index m on. On return the wrenches, at index o of `carried`, are those that the joint transmits. The
+    data of the joint begin at index j of `joints` and k of `blocks`.
     """
     x, y = at(joints, j + SECOND_AXIS), at(joints, j + SECOND_AXIS + 1)
     along = load(carried, o + TO_MOMENT) * x + load(carried, o + TO_MOMENT + 8) * y
@@ -151,10 +156,11 @@ def root_of_inverse(blocks: Any, k: Any) -> Any:
 def ball_gives_way(
     joints: Any, j: Any, blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any, lanes: Any
 ) -> None:
-    """Eliminate the rotations of a ball joint from eight wrenches on a body, and write their three rows of F.
+    """Store the loads of eight wrenches along the rotations of a ball joint, and reduce the wrenches.
 
-    On return the wrenches, at index o of `carried`, have no moments. The data of the joint begin at index j of `joints`
-    and k of `blocks`. The rows of F begin at index m of `matrix`, and have `lanes` elements each.
+    The three loads of each wrench, times a factor of the inverse inertia, are written to `matrix`: in rows of `lanes`
+    elements, from index m on. On return the wrenches, at index o of `carried`, are those that the joint transmits,
+    without moments. The data of the joint begin at index j of `joints` and k of `blocks`.
     """
     x, y, z = load3(carried, o + TO_MOMENT)
     (l00,), (l10, l11), (l20, l21, l22) = root_of_inverse(blocks, k)
@@ -170,10 +176,10 @@ def ball_gives_way(
 
 @traced
 def body_gives_way(blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any, lanes: Any) -> None:
-    """Write the six rows of F for the motion of a free body: D^-1/2 L^-1 times the eight wrenches on it.
+    """Store eight wrenches on a free body, scaled by its inertia L D L^T: D^-1/2 L^-1 times each wrench.
 
-    L D L^T is the factorized inertia of the body, at index k of `blocks`; the wrenches begin at index o of `carried`.
-    The rows of F begin at index m of `matrix`, and have `lanes` elements each.
+    The results are written to `matrix`: in six rows of `lanes` elements, from index m on. The factorized inertia begins
+    at index k of `blocks`, the wrenches at index o of `carried`.
     """
     found: list[Any] = []
     for i in range(6):
@@ -213,11 +219,12 @@ def clear_wrench(carried: Any, o: Any) -> None:
 def freedoms_give_way(
     recursion: Recursion, kind: int, j: int, k: int, matrix: np.ndarray, m: int, lanes: int, carried: np.ndarray, o: int
 ) -> None:
-    """Eliminate all degrees of freedom of a joint from eight wrenches on its body, and write their rows of F.
+    """Store the loads of eight wrenches along all degrees of freedom of a joint, and reduce the wrenches.
 
-    On return the wrenches, at index o of `carried`, are those that the joint transmits to the parent. `kind` is the
-    kind of the joint. Its data begin at index j of `recursion.joints` and k of `recursion.blocks`. The rows of F begin
-    at index m of `matrix`, and have `lanes` elements each.
+    The loads, times the roots of the compliances, are written to `matrix`: a row of `lanes` elements for each degree of
+    freedom, from index m on. On return the wrenches, at index o of `carried`, are those that the joint transmits to the
+    parent. `kind` is the kind of the joint, whose data begin at index j of `recursion.joints` and k of
+    `recursion.blocks`.
     """
     joints, blocks = recursion.joints, recursion.blocks
     if kind == HINGE:
@@ -251,10 +258,10 @@ def pass_to_parent(recursion: Recursion, kind: int, t: int, j: int, carried: np.
 
 @kernel
 def push_freedoms(recursion: Recursion, kind: int, j: int, k: int, along: np.ndarray, a: int) -> None:
-    """Add the accelerations along the degrees of freedom of a joint that given loads cause, for a parent at rest.
+    """Add the accelerations that given loads cause along the degrees of freedom of a joint, for a parent at rest.
 
     The loads, times the roots of the compliances, begin at index a of `along`. `kind` is the kind of the joint, whose
-    data begin at index j of `recursion.joints` and k of `recursion.blocks`; these accelerations are part of them.
+    data begin at index j of `recursion.joints` and k of `recursion.blocks`; the accelerations are part of these data.
     """
     joints, blocks = recursion.joints, recursion.blocks
     if kind in (HINGE, SLIDER, CYLINDRICAL, UNIVERSAL):
@@ -269,10 +276,10 @@ def push_freedoms(recursion: Recursion, kind: int, j: int, k: int, along: np.nda
 
 @traced
 def push_ball(joints: Any, j: Any, blocks: Any, k: Any, along: Any, a: Any) -> None:
-    """Add the angular acceleration of a ball joint that given loads cause, for a parent at rest.
+    """Add the angular acceleration that given moments cause in a ball joint, for a parent at rest.
 
-    The loads, scaled by a factor of the inverse inertia, begin at index a of `along`. The data of the joint begin at
-    index j of `joints` and k of `blocks`.
+    The moments, scaled by a factor of the inverse inertia, begin at index a of `along`. The data of the joint begin at
+    index j of `joints` and k of `blocks`; the acceleration is part of these data.
     """
     for i, row in enumerate(root_of_inverse(blocks, k)):
         add(joints, j + ALONE_TURN + i, -sum_of([row[c] * at(along, a + c) for c in range(i + 1)]))

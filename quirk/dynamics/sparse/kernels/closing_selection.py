@@ -94,8 +94,8 @@ def closing_rank(mechanism: Mechanism) -> int:
 def select_of_group(mechanism: Mechanism, g: int) -> int:
     """Select the independent rows of a group of loop-closing constraints, and return their number.
 
-    A group g is a set of constraints whose paths to the roots share degrees of freedom. The columns of the selected
-    rows in the matrix of the group are stored.
+    g is the index of the group, whose constraints share degrees of freedom on their paths to the roots. The columns of
+    the selected rows in the matrix of the group are stored.
     """
     closings, e = mechanism.closings, GROUP_ENTRIES * g
     begin, end = closings.groups[e + CLOSING], closings.groups[e + CLOSING_END]
@@ -130,9 +130,9 @@ def select_of_group(mechanism: Mechanism, g: int) -> int:
 
 @kernel
 def keep_selected(closings: Closings, g: int, selected: np.ndarray) -> None:
-    """Assign columns of the matrix of group g, in ascending order, to its rows that are not negative in `selected`.
+    """Assign columns of the matrix of a group, in ascending order, to its rows that are not negative in `selected`.
 
-    A group is a set of loop-closing constraints whose paths to the roots share degrees of freedom.
+    g is the index of the group: loop-closing constraints that share degrees of freedom on their paths to the roots.
     """
     e, count = GROUP_ENTRIES * g, 0
     end = closings.groups[e + CLOSING_END] - 1
@@ -184,9 +184,10 @@ def are_apart(closings: Closings) -> bool:
 
 @kernel
 def distance_of(closings: Closings, g: int, r: int) -> float:
-    """Return the distance of loop-closing row r, of group g, from the span of the rows before it, over its norm.
+    """Return the distance of a loop-closing row from the span of the rows before it, relative to its norm.
 
-    The rows before it include all rows of the forest. The row must be selected.
+    r is the index of the row, and g that of its group; the row must be selected. The rows before it are those of the
+    forest and earlier selected rows of the group.
     """
     p, lanes = int(at(closings.lane, r)), stride(closings, g)
     diagonal = at(closings.matrix, closings.groups[GROUP_ENTRIES * g + MATRIX] + lanes * p + p)
@@ -197,7 +198,7 @@ def distance_of(closings: Closings, g: int, r: int) -> float:
 def comes_close(work: Workspace, part: float) -> bool:
     """Return whether a row will be nearly dependent if its distance from others decreases as in the last step.
 
-    The change of the last step is multiplied by `part`, the ratio of the size of the coming step to that of the last.
+    The decrease in the last step is multiplied by `part`, the ratio of the sizes of the coming step and the last.
     """
     for o in range(work.pivots.shape[0]):
         before, earlier = at(work.pivots_before, o), at(work.pivots_earlier, o)

@@ -88,9 +88,11 @@ def factorise_closings(mechanism: Mechanism) -> bool:
 
 @kernel
 def compute_matrix(mechanism: Mechanism, g: int) -> int:
-    """Compute the matrix F of group g of loop-closing constraints; return how many joints were visited.
+    """Compute the matrix F of a group of loop-closing constraints; return how many joints were visited.
 
-    A joint is counted once for every eight columns of F, whose loads it transmits together.
+    F contains the scaled loads of unit multipliers along the degrees of freedom, see `closings`. g is the index of a
+    group of loop-closing constraints that share degrees of freedom on their paths to the roots. A joint is counted once
+    for every eight columns of F, whose loads it transmits together.
     """
     closings, e = mechanism.closings, GROUP_ENTRIES * g
     lanes, matrix = stride(closings, g), closings.groups[e + MATRIX]
@@ -108,16 +110,19 @@ def compute_matrix(mechanism: Mechanism, g: int) -> int:
 
 @kernel
 def stride(closings: Closings, g: int) -> int:
-    """Return the number of elements per row of the matrix of group g, the number of columns rounded up to eights."""
+    """Return the number of elements per row of the matrix of a group: the number of columns, rounded up to eights.
+
+    g is the index of a group of loop-closing constraints that share degrees of freedom on their paths to the roots.
+    """
     return WIDTH * ((int(at(closings.kept, g)) + WIDTH - 1) // WIDTH)
 
 
 @kernel
 def place_wrench(mechanism: Mechanism, g: int, n: int, s: int) -> None:
-    """Add the loads of the selected rows of constraint n on one of its bodies to the loads carried by this body.
+    """Add the loads of the selected rows of a constraint on one of its bodies to the loads carried by this body.
 
-    n is a loop-closing constraint of group g, and s the index of the body in `Closings.sides`. The loads are those of
-    unit multipliers, in the joint frame of the body; those of different rows remain separate.
+    n is the index of the loop-closing constraint, g that of its group, and s that of the body in `Closings.sides`. The
+    loads are those of unit multipliers, in the joint frame of the body; those of different rows remain separate.
     """
     closings, work = mechanism.closings, mechanism.work
     e, i = GROUP_ENTRIES * g, SIDE_NUMBERS * s
@@ -140,10 +145,11 @@ def place_wrench(mechanism: Mechanism, g: int, n: int, s: int) -> None:
 
 @kernel
 def transmit_block(mechanism: Mechanism, g: int, block: int, lanes: int) -> int:
-    """Transmit the loads of eight columns of the matrix of group g to the roots; return the number of joints visited.
+    """Transmit the loads of eight columns of a group's matrix to the roots; return the number of joints visited.
 
-    Each joint on the path writes its rows of the matrix, of `lanes` elements each. `block` is the index of the eight
-    columns. All transmitted loads are zero on return.
+    Each joint on the path writes its rows of the matrix, of `lanes` elements each. g is the index of a group of
+    loop-closing constraints that share degrees of freedom on their paths to the roots. `block` is the index of the
+    eight columns. All transmitted loads are zero on return.
     """
     closings, recursion, e = mechanism.closings, mechanism.recursion, GROUP_ENTRIES * g
     begin, carried, touched = closings.groups[e + VISIT], closings.carried, closings.touched
@@ -170,7 +176,10 @@ def transmit_block(mechanism: Mechanism, g: int, block: int, lanes: int) -> int:
 
 @kernel
 def triangularise_group(closings: Closings, g: int) -> bool:
-    """Make the matrix of group g triangular by reflections; return False if rows are nearly dependent."""
+    """Make the matrix of a group triangular by reflections; return False if its rows are nearly dependent.
+
+    g is the index of a group of loop-closing constraints that share degrees of freedom on their paths to the roots.
+    """
     lanes, e, apart = stride(closings, g), GROUP_ENTRIES * g, True
     for n in range(closings.groups[e + CLOSING], closings.groups[e + CLOSING_END]):
         row, reach = closings.closings[CLOSING_ENTRIES * n + FIRST_ROW], closings.closings[CLOSING_ENTRIES * n + REACH]
@@ -191,11 +200,12 @@ def rows_end(closings: Closings, n: int) -> int:
 
 @kernel
 def reflect_column(closings: Closings, g: int, column: int, p: int, reach: int, lanes: int, block: int) -> float:
-    """Apply a reflection that makes one column of the matrix of group g zero below row p; return its norm.
+    """Apply a reflection that makes one column of the matrix of a group zero below row p; return its norm.
 
     The norm is that of the elements in rows p to `reach`, which is exclusive; the elements below are zero. The
     reflection 1 - v v^T is applied to these rows of all columns from `block` on, and v is stored. `lanes` is the number
-    of elements per row of the matrix.
+    of elements per row of the matrix. g is the index of a group of loop-closing constraints that share degrees of
+    freedom on their paths to the roots.
     """
     e, begin = GROUP_ENTRIES * g, WIDTH * (column // WIDTH)
     matrix, first = closings.matrix, closings.groups[e + MATRIX]
@@ -254,9 +264,10 @@ def reflect_block(matrix: np.ndarray, m: int, lanes: int, v: np.ndarray, o: int,
 
 @kernel
 def column_length(closings: Closings, g: int, column: int, p: int, reach: int, lanes: int) -> float:
-    """Return the norm of the elements in rows p to `reach` (exclusive) of a column of the matrix of group g.
+    """Return the norm of the elements in rows p to `reach` (exclusive) of a column of the matrix of a group.
 
-    `lanes` is the number of elements per row of the matrix.
+    `lanes` is the number of elements per row of the matrix. g is the index of a group of loop-closing constraints that
+    share degrees of freedom on their paths to the roots.
     """
     first, squares = closings.groups[GROUP_ENTRIES * g + MATRIX], 0.0
     for k in range(p, reach):
@@ -267,10 +278,11 @@ def column_length(closings: Closings, g: int, column: int, p: int, reach: int, l
 
 @component(effort=1)
 def impose_closings(mechanism: Mechanism) -> None:
-    """Change the accelerations of the forest so that the loop-closing rows times them change by work.rhs.
+    """Add the accelerations due to the loop-closing constraints to those of the forest.
 
-    The accelerations along the degrees of freedom, for parents at rest, are changed in `recursion.joints` and
-    `recursion.blocks`; those of the bodies can then be computed from them.
+    The products of the loop-closing rows and the accelerations change by work.rhs. The accelerations along the degrees
+    of freedom, for parents at rest, are changed in `recursion.joints` and `recursion.blocks`; those of the bodies can
+    then be computed from them.
     """
     closings, recursion, entries = mechanism.closings, mechanism.recursion, mechanism.recursion.entries
     for g in range(closings.kept.shape[0]):
@@ -286,9 +298,11 @@ def impose_closings(mechanism: Mechanism) -> None:
 
 @kernel
 def solve_group(mechanism: Mechanism, g: int) -> None:
-    """Compute the smallest scaled loads along degrees of freedom that change the rows of group g by work.rhs.
+    """Compute the smallest loads along degrees of freedom that satisfy a group of loop-closing constraints.
 
-    The loads are multiplied by the roots of the compliances, and are written to `Closings.along`.
+    They change the products of its rows and the accelerations by work.rhs. The loads, times the roots of the
+    compliances, are written to `Closings.along`. g is the index of a group of loop-closing constraints that share
+    degrees of freedom on their paths to the roots.
     """
     closings, work, e = mechanism.closings, mechanism.work, GROUP_ENTRIES * g
     lanes, z, freedoms = stride(closings, g), closings.along, closings.groups[e + FREEDOM_COUNT]

@@ -109,7 +109,7 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
 
 @kernel
 def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Write the power (W) of all constraint rows whose work is integrated to `ydot`, the derivative of the state y.
+    """Compute the power (W) of all constraint rows whose work is integrated, in `ydot`, the derivative of the state y.
 
     The power of a row is its multiplier times the product of the row and the velocities.
     """
@@ -130,8 +130,8 @@ def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
 def compute_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Compute all constraint rows A, in work.G, and b - A a, in work.rhs, for the accelerations a in work.kin.
 
-    The rows prescribe A a = b; `alpha` and `beta` are Baumgarte's rates, 1/s. If joints are eliminated by their degrees
-    of freedom, the joint geometry is also updated. t is the time (s), and y the state.
+    The rows prescribe A a = b; `alpha` and `beta` are Baumgarte's rates, 1/s. For the elimination of degrees of freedom
+    (method FREEDOMS) the joint geometry is also updated. t is the time (s), and y the state.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     constraint_rows(nodes, pattern.visits, 0, pattern.visits.shape[0], t, y, work.kin, alpha, beta, work.G, work.rhs)

@@ -85,9 +85,9 @@ def first_output(forces: Forces, e: int) -> int:
 
 @kernel
 def unit_force(mechanism: Mechanism, k: int) -> None:
-    """Add the loads of friction element k to work.wrench, as they are in the outputs of its force law.
+    """Add the loads of friction element k, which its force law has computed, to work.wrench.
 
-    After evaluation of the law they are those of a friction force of unit magnitude.
+    After evaluation of the law they are the loads of a friction force of unit magnitude.
     """
     rubbing, work, forces = mechanism.frictions, mechanism.work, mechanism.forces
     out = first_output(forces, rubbing.element[k])
@@ -267,7 +267,7 @@ def normal_rate(mechanism: Mechanism, k: int, loads: np.ndarray, o: int, changes
 
 @kernel
 def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:
-    """Return the rate of the norm |a| of a vector a with the rate b: a . b / |a|, or |b| if a is zero."""
+    """Return the rate of change of the norm of a vector a whose rate is b: a . b / |a|, or |b| if a is zero."""
     size = math.sqrt(dot(a, a))
     return dot(a, b) / size if size > 0.0 else math.sqrt(dot(b, b))
 

@@ -258,7 +258,7 @@ def eliminate(
 
 @kernel
 def column_length(front: np.ndarray, o: int, stride: int, count: int) -> float:
-    """Return the norm of a column of `front`: `count` elements, `stride` apart, beginning at element o."""
+    """Return the norm of a column of `front`: `count` elements at intervals of `stride`, from index o on."""
     squares = 0.0
     for row in range(count):
         x = at(front, o + row * stride)

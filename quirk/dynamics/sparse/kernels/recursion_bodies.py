@@ -88,9 +88,9 @@ def postures(recursion: Recursion, y: np.ndarray) -> None:
 def turn_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Any:
     """Return the squares of the angles (rad^2) by which eight bodies have rotated since `posture` was computed.
 
-    `posture` contains the earlier orientations, as those of joint frames; the present ones are in the state y. The
-    formula is valid for small rotations. The data of the eight bodies begin at element s of y, p of `posture` and c of
-    `bodies`.
+    `posture` contains the earlier orientations of the joint frames; the present orientations of the bodies are in the
+    state y. The formula is valid for small rotations. The data of the eight bodies begin at element s of y, p of
+    `posture` and c of `bodies`.
     """
     q, before = load_four(y, s + 8 * ORIENTATION), load_four(posture, p + 8 * QUATERNION)
     now = product(q, load_four(bodies, c + 8 * ALIGNED))

@@ -65,10 +65,10 @@ def store_loads(joints: Any, j: Any, force: Any, moment: Any) -> None:
 
 @traced
 def keep_displacements(bodies: Any, joints: Any, moved: Any, c: Any, j: Any, m: Any) -> None:
-    """Copy the displacements of eight bodies from `joints` to `moved`, and set the loads on these bodies accordingly.
+    """Copy the displacements of eight bodies from `joints` to `moved`, and set the loads on the bodies in `joints`.
 
-    The load on a body, in `joints`, is its inertia times its displacement. The data of the eight bodies begin at
-    element c of `bodies`, j of `joints` and m of `moved`.
+    The load on a body is its inertia times its displacement. The data of the eight bodies begin at element c of
+    `bodies`, j of `joints` and m of `moved`.
     """
     ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = (ax, ay, az), (bx, by, bz)
@@ -79,9 +79,9 @@ def keep_displacements(bodies: Any, joints: Any, moved: Any, c: Any, j: Any, m: 
 
 @kernel
 def load_by_displacements(recursion: Recursion) -> None:
-    """Copy the displacements of all bodies from `joints` to `moved`, and set the loads on the bodies accordingly.
+    """Copy the displacements of all bodies from `joints` to `moved`, and set the loads on the bodies in `joints`.
 
-    The load on a body, in `joints`, is its inertia times its displacement. Both arrays belong to `recursion`.
+    The load on a body is its inertia times its displacement. Both arrays belong to `recursion`.
     """
     for block in range(recursion.posture.shape[0] // POSTURES):
         c, j, m = block * BODIES, block * JOINTS, block * WRENCH
@@ -196,7 +196,7 @@ def keep_correction(
     bodies: Any, posture: Any, constants: Any, joints: Any, moved: Any, motion: Any, p: Any, c: Any, k: Any, j: Any,
     m: Any, f: Any,
 ) -> None:  # fmt: skip
-    """Convert the sums of the displacements of eight bodies in `moved` and `joints` to `motion`.
+    """Add the displacements of eight bodies in `moved` and `joints`, and convert the sums to `motion`.
 
     `motion` contains translations in the inertial frame and rotations in body axes, multiplied by W^-1, with the metric
     W of a body: W W^T = J^-1. The data of the eight bodies begin at element p of `posture`, c of `bodies`, k of
@@ -210,7 +210,7 @@ def keep_correction(
 
 @kernel
 def write_displacements(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
-    """Convert the displacements of all bodies, in `moved` and `joints` of `recursion`, to `motion`.
+    """Add the displacements of all bodies in `moved` and `joints` of `recursion`, and convert the sums to `motion`.
 
     `motion` contains translations in the inertial frame and rotations in body axes, multiplied by W^-1, with the metric
     W of a body: W W^T = J^-1. `constants` are the constants of the bodies, see `quirk.dynamics.model.layout`.

@@ -138,10 +138,9 @@ def loses_digits(mechanism: Mechanism, y: np.ndarray) -> bool:
 
 @kernel
 def error_bound(mechanism: Mechanism) -> float:
-    """Return an upper bound of the acceleration due to round-off of all constraint loads, as a fraction.
+    """Return an upper bound of the accelerations due to round-off of constraint loads, relative to the largest one.
 
-    The fraction is that of the largest acceleration. The bound is computed from the sum of the magnitudes of the loads
-    on each body.
+    The bound is computed from the sum of the magnitudes of the loads on each body.
     """
     sum_magnitudes(mechanism)
     return EPSILON * bound_of(mechanism, mechanism.work.extended.wrench) / largest_acceleration(mechanism)

@@ -37,9 +37,9 @@ def expand_motions(elements: TaylorElements, t: float) -> None:
 
 @kernel
 def level_of(elements: TaylorElements, g: int) -> int:
-    """Return whether group g consists of force elements (LAW) or of constraints on velocities or on poses.
+    """Return the level of group g: LAW for force laws, POSE_ROWS or VELOCITY_ROWS for constraints.
 
-    Groups of constraints are denoted by VELOCITY_ROWS and POSE_ROWS.
+    A group consists of elements of equal structure. The rows of constraints are on poses or on velocities.
     """
     return elements.groups[GROUP * g + LEVEL]
 

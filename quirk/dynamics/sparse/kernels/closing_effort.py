@@ -15,11 +15,11 @@ from .mechanism import Mechanism
 from .recursion import JOINT_ENTRIES
 from .workspace import PASSES
 
-# Times per body, per closing, per visit of a joint for eight columns, per column, and per row of the matrix in a
-# reflection of eight columns, microseconds.
+# Times per body, per loop-closing constraint, per visit of a joint for eight columns, per column, and per row of the
+# matrix in a reflection of eight columns, microseconds.
 PER_BODY, PER_CLOSING, PER_VISIT, PER_COLUMN, PER_REFLECTED = 0.075, 0.06, 0.03, 0.05, 0.0006
 
-# Largest part of the time of the elimination by rows for which recursion is used.
+# Recursion is used if its estimated time is below this fraction of that of the elimination of all rows.
 WORTH_IT = 0.9
 
 

@@ -44,8 +44,8 @@ from .recursion_solve import factorise_forest
 from .rows import HUB
 from .workspace import APART, FACTORED, Workspace
 
-# Smallest distance of a row from the span of the others, over its length, at the selection; for recursion at the next
-# step; and at the stages of a step. Distances of dependent rows are round-off, below 1e-8.
+# Smallest distance of a row from the span of others, relative to its norm: at the selection of rows, for the use of
+# recursion in the next step, and at the stages of a step. Distances of dependent rows are round-off, below 1e-8.
 FAR, CLOSE, CLOSEST = 1e-2, 3e-3, 1e-3
 
 

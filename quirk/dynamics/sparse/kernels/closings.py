@@ -19,28 +19,29 @@ import numpy as np
 
 from quirk.jit.record import record
 
-# Integers of each group: ranges of its closings and visits; number of freedoms; first elements in `matrix`,
-# `reflections` and `along`, in `carried` and in `touched`; index of its first row.
+# Integers of each group: ranges of its loop-closing constraints and visits; number of degrees of freedom; indices of
+# its first element in `matrix`, `reflections`, `along`, `carried` and `touched`; index of its first row.
 CLOSING, CLOSING_END, VISIT, VISIT_END, FREEDOM_COUNT, MATRIX, REFLECTIONS, ALONG, CARRIED, TOUCHED, ROW = range(11)
 GROUP_ENTRIES = 11
 
-# Integers of each closing: its node and index of its first row; range of its sides; number of freedoms on the paths of
-# the closings of its group up to this one.
+# Integers of each loop-closing constraint: its node; index of its first row; range of its sides; number of degrees of
+# freedom on the paths of the constraints of its group up to this one.
 NODE, FIRST_ROW, SIDE, SIDE_END, REACH = range(5)
 CLOSING_ENTRIES = 5
 
-# Integers of each side, a body of a closing that is not the ground: first elements of the forces and the moments in G;
-# 1, or -1 if the forces act on the body in the opposite direction; first elements of the body in the arrays of
-# kinematics, of constants, and of `Recursion.bodies`; and its visit, counted from the first one of the group.
+# Integers of each side, a body of a loop-closing constraint that is not the ground: indices in G of the forces and the
+# moments; 1, or -1 if the forces act on the body in the opposite direction; indices of the first element of the body in
+# the arrays of kinematics, of constants, and of `Recursion.bodies`; and its visit, counted from the first one of the
+# group.
 FORCE_IN_G, MOMENT_IN_G, SIGN, IN_KINEMATICS, IN_CONSTANTS, IN_BODIES, AT_VISIT = range(7)
 SIDE_NUMBERS = 7
 
 # Integers of each visit of a joint on the paths of a group: the slot of its body; the visit of its parent, counted from
-# the first one of the group, or -1 for the ground; and the row of its first freedom in the matrix.
+# the first one of the group, or -1 for the ground; and the row of its first degree of freedom in the matrix.
 SLOT, UP, FREEDOM_ROW = range(3)
 VISIT_ENTRIES = 3
 
-# Numbers of the wrenches of eight rows on one body.
+# Number of elements of eight wrenches on one body.
 CARRIED_NUMBERS = 48
 
 

@@ -38,9 +38,9 @@ from .relations import G_AT, RELATION_SIZE, SIDE, SIDE_END, SIDE_ENTRIES, SIDE_F
 from .rows import HUB, RELATION
 from .size import largest_acceleration, size_of
 
-# There are solves until corrections change accelerations by at most the fraction SETTLED of the largest, but at most
-# MOST_PASSES, and no further one after MOST_STALLED successive ones whose corrections are not below the fraction
-# CONVERGES of the least. Accelerations are accepted if the last correction is at most the fraction ALLOWED.
+# Solves are repeated until a correction changes accelerations by at most the fraction SETTLED of the largest. They end
+# after MOST_PASSES, or after MOST_STALLED successive corrections that are not below the fraction CONVERGES of the
+# smallest one. Accelerations are accepted if the last correction is at most the fraction ALLOWED.
 SETTLED, ALLOWED, CONVERGES, MOST_PASSES, MOST_STALLED = 1e-14, 1e-10, 0.5, 30, 2
 
 

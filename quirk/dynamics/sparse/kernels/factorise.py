@@ -33,7 +33,7 @@ from .rows import UNITS
 # processor's cache.
 STRETCH = 256
 
-# Products of rows through a body: for forces of both along fixed inertial axes, or for any forces.
+# Kinds of products of two rows, for a body they share: both forces along fixed inertial axes, or any forces.
 CONSTANT, TURNING = range(2)
 
 

@@ -39,12 +39,12 @@ BODY_NUMBERS = 36
 # Numbers of each joint that are computed: the columns and the rows of the rotation from its frame to the frame of the
 # parent; the relative acceleration of the joint points due to velocities, in the frame of the parent, and that of the
 # angular velocities, in the frame of the joint; the loads that the body needs to have no further acceleration; the
-# acceleration of the joint point, and the angular acceleration; then the data of the freedoms.
+# acceleration of the joint point, and the angular acceleration; then the data of the degrees of freedom.
 COLUMNS, ROWS, SHIFT_BIAS, TURN_BIAS, FORCE, MOMENT, SHIFT, TURN, FREEDOM = 0, 12, 24, 28, 32, 36, 40, 44, 48
 JOINT_NUMBERS = 64
-# Data of one freedom, from its first number on: momentum of unit velocity along it; inverse of its inertia; its
-# acceleration if the parent does not accelerate. The rotation about z is the freedom of a hinge and the first one of
-# cylindrical and universal joints; their second one is in `blocks`.
+# Data of one degree of freedom, from its first number on: momentum of unit velocity along it; inverse of its inertia;
+# its acceleration if the parent does not accelerate. The rotation about z is the degree of freedom of a hinge and the
+# first one of cylindrical and universal joints; their second one is in `blocks`.
 MOMENTUM_SHIFT, MOMENTUM_TURN, COMPLIANCE, ALONE = 0, 4, 8, 9
 # Of a slider or cylindrical joint, the present arm from the joint point of the parent, in the frame of the parent; of a
 # universal joint, the unit vector along the projection of the axis fixed in the parent onto the xy plane, in the frame
@@ -57,7 +57,7 @@ GIVEN_BY_SHIFT, ALONE_TURN = FREEDOM, FREEDOM + 12
 ARTICULATED_FORCE, ARTICULATED_MOMENT, ARTICULATED = 36, 40, 44
 
 # Numbers in `blocks`: of a ball joint the rows of J^-1; of a free body the triangular factor (6, 6) of its inertia; the
-# data of a second freedom.
+# data of a second degree of freedom.
 BALL_NUMBERS, FREE_NUMBERS, SECOND_NUMBERS = 12, 36, 12
 
 # Constants of a body in `bodies`: the rotation from its joint frame to its axes, as a quaternion and as a matrix by

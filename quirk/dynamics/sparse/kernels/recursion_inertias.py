@@ -287,7 +287,7 @@ def open_cylindrical(
     transmit_inertia(joints, joints, articulated, j, j + PRESENT_ARM - ARM, reduced, added_to, total)
 
 
-# Between a body and the ground, nobody needs the transmitted inertia and load.
+# For a joint between a body and the ground, the transmitted inertia and load are not needed.
 close_cylindrical = specialized(eliminated_cylindrical)
 
 

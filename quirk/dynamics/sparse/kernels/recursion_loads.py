@@ -153,7 +153,7 @@ def load_open_hinge(
     transmit_loads(joints, constants, articulated, j, b, lanes_of(force), lanes_of(moment)[:2], added_to, total)
 
 
-# Between a body and the ground, nobody needs the transmitted load.
+# For a joint between a body and the ground, the transmitted load is not needed.
 load_closed_hinge = specialized(load_turn)
 
 

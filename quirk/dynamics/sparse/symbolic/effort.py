@@ -18,10 +18,10 @@ from .tables_of_recursion import Links
 # Times per row, per product of blocks in the factorization, and per row for each solve, microseconds.
 PER_ROW, PER_PRODUCT, PER_ROW_OF_SOLVE = 0.024, 0.0195, 0.011
 
-# Number of solves of an evaluation by rows, for the longest time that it may take.
+# Largest number of solves per elimination of all rows, for an upper bound of its time.
 MOST_SOLVES = 6
 
-# Largest number of elements of all matrices per body.
+# Maximum number of elements of all matrices of loop-closing constraints, per body.
 MOST_ELEMENTS = 200
 
 

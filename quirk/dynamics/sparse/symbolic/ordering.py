@@ -42,9 +42,8 @@ class Elimination:
 def eliminate(joints: Sequence[tuple[int, ...]], bodies: int, most_joints: int = MOST_JOINTS) -> Elimination:
     """Return the elimination order of the unknowns of a system: multipliers of joints, and accelerations of hubs.
 
-    `joints` lists the bodies of each joint, where the index `bodies` denotes the ground. Hubs are the bodies with more
-    than `most_joints` joints of which at least two carry a branch that is connected with the rest of the system only
-    there.
+    `joints` lists the bodies of each joint, where the index `bodies` denotes the ground. A hub is a body with more than
+    `most_joints` joints, at least two of which carry a branch that is not connected with other parts of the system.
     """
     m = len(joints)
     at_body: list[list[int]] = [[] for _ in range(bodies + 1)]

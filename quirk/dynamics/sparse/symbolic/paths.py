@@ -9,7 +9,7 @@ import numpy as np
 from ..kernels.recursion import BALL, CYLINDRICAL, FREE, HINGE, SLIDER, UNIVERSAL
 from .tables_of_recursion import Links
 
-# Number of freedoms of a joint of each kind.
+# Number of degrees of freedom of a joint of each kind.
 FREEDOMS = np.zeros(7, dtype=np.int64)
 FREEDOMS[[HINGE, SLIDER, CYLINDRICAL, UNIVERSAL, BALL, FREE]] = 1, 1, 2, 2, 3, 6
 

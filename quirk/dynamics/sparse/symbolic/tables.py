@@ -202,9 +202,9 @@ def _constants(model: Model) -> np.ndarray:
 
 
 def _sides_at_bodies(placed: Sequence[PlacedJoint | None], nodes: Nodes) -> dict[int, list[Side]]:
-    """Return, for the index of each body, the loads that joints exert on it.
+    """Return, for each body by its index, the loads that joints exert on it.
 
-    `placed` are the rows of each node, None for hubs, which are bodies with many joints.
+    `placed` are the constraint rows of each node, None for hubs, which are bodies with many joints.
     """
     at_body: dict[int, list[Side]] = {}
     constant = ((nodes.kind == POINT) | (nodes.kind == HINGE)).tolist()

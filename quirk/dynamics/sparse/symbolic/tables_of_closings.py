@@ -79,12 +79,12 @@ def closings(
 
 
 def _visit(paths: ClosingPaths, group: Sequence[int], visits: list[list[int]]) -> int:
-    """Append the joints that a group of loop-closing constraints visits to `visits`; return their degrees of freedom.
+    """Append the joints on the paths of a group of loop-closing constraints to `visits`, from the tips to the roots.
 
-    The joints on the paths of the group to the roots are visited from the tips to the roots. An entry of `visits`
-    consists of the slot of the body of the joint, the visit of its parent in this group (-1 for the ground), and the
-    index of its first degree of freedom. Degrees of freedom are numbered in the order in which the constraints reach
-    them, so that the first columns of the matrix of the group have few nonzero elements.
+    An entry of `visits` consists of the slot of the body of the joint, the visit of its parent in this group (-1 for
+    the ground), and the index of its first degree of freedom. Degrees of freedom are numbered in the order in which the
+    constraints reach them, so that the first columns of the matrix of the group have few nonzero elements. Returns the
+    number of degrees of freedom.
     """
     row_of: dict[int, int] = {}
     count = 0

@@ -82,8 +82,8 @@ class Dynamics:
     linear, angular : (nt, n, 3) accelerations, in the inertial frame and in body axes
     joints : force and torque (nt, 3) of each joint by name, inertial frame
     forces : loads, energy and coordinates of each force element, by name
-    multipliers : (nt, m) multipliers of all rows
-    carried : (nt, k) rates of the auxiliary states; for work, power in W
+    multipliers : (nt, m) multipliers of all m constraint rows
+    carried : (nt, k) rates of k auxiliary states; for work, power in W
     """
 
     linear: np.ndarray
@@ -97,8 +97,8 @@ class Dynamics:
 def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Dynamics:
     """Return accelerations, joint loads and loads of force elements at nt times and states (nt, 13 n + k).
 
-    `angles` (nt, K, 3), rad, are angles of K joints with full turns; angles in force laws are shifted by full turns to
-    the values nearest to these.
+    The states are those of n bodies and k auxiliary states. `angles` (nt, K, 3), rad, are angles of K joints with full
+    turns; angles in force laws are shifted by full turns to the values nearest to these.
     """
     accelerations = np.empty((len(times), solver.slots.bodies, 6))
     loads = JointLoads(solver, solver.related)
@@ -127,8 +127,8 @@ def _evaluated(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Evaluate y' at successive times; yield the state (n, 13) of n bodies and y' in blocks of eight bodies.
 
-    `states` (nt, 13 n + k) are the states at nt times. `angles` (nt, K, 3), rad, are angles of K joints with full
-    turns, or None.
+    `states` (nt, 13 n + k) are the states of n bodies and k auxiliary states at nt times. `angles` (nt, K, 3), rad, are
+    angles of K joints with full turns, or None.
     """
     for row, t in enumerate(times):
         y = solver.slots.state_to_lanes(states[row])
@@ -171,8 +171,8 @@ def _along(
 def constraint_power_along(solver: Solver, times: np.ndarray, states: State, multipliers: np.ndarray) -> np.ndarray:
     """Return the power (nt, m), W, of the constraint loads of each of m rows at nt times: lambda A v.
 
-    `multipliers` (nt, m) are lambda. A v is Phi_dot at the velocities minus Phi_dot at zero velocities, which is the
-    rate of a driver.
+    `multipliers` (nt, m) are the multipliers lambda. The product A v of a row and the velocities is computed as the
+    rate of its residual less that rate at zero velocities, which is due to a driver.
     """
     rates = _along(solver, solver.residual_rates, (), times, states)
     if any(placed.relation.motions or placed.relation.of_user for placed in solver.model.relations):

@@ -90,7 +90,7 @@ def advance(
     """Compute Taylor coefficient `order` > 0 of the accelerations under the current loads, and the resulting motion.
 
     Positions and rotations are then known up to `order` + 2, angular velocities up to `order` + 1. If `spinning`,
-    angular velocities in the inertial frame are also computed, which only force laws use. The first `full_blocks`
+    angular velocities in the inertial frame, on which some elements depend, are also computed. The first `full_blocks`
     blocks of eight bodies are computed with vectors of eight elements; the others contain at most four bodies and are
     computed with vectors of four. `orders` is the number of coefficients of each quantity in `bodies`. `constants` are
     the constants of the bodies.
@@ -108,8 +108,8 @@ def advance_block(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, ord
     """Compute Taylor coefficient `order` of the accelerations of eight bodies, and the resulting motion.
 
     The coefficients of the bodies begin at index k of `bodies`, and their constants at index c of `constants`. If
-    `spinning`, coefficient `order` + 1 of the angular velocities in the inertial frame is also computed, which only
-    force laws use.
+    `spinning`, coefficient `order` + 1 of the angular velocities in the inertial frame, on which some elements depend,
+    is also computed.
     """
     accelerate(constants, c, bodies, k, order)
     turn(bodies, k, order + 2)

@@ -39,8 +39,8 @@ def unswitched_length(elements: TaylorElements, h: float, least: float) -> float
 def keeps_sign(elements: TaylorElements, n: int, lane: int, h: float) -> bool:
     """Return whether guard n certainly has the same sign throughout a step of size h (s).
 
-    A guard is a quantity whose sign changes when a force law switches its branch. It is that of the element with index
-    `lane` in a group of elements.
+    A guard is a quantity whose sign changes when a force law switches its branch; `lane` is the index of the law in a
+    group of laws that are evaluated together.
     """
     guard, c, last = GUARD * n, elements.polynomial, elements.orders - 3
     o, stride = elements.guards[guard + START] + lane, elements.guards[guard + STRIDE]

@@ -65,7 +65,7 @@ def built(text: str, file: str, overrides: Mapping[str, Any], **values: Any) -> 
     Parameters
     ----------
     text : content of the model file
-    file : name of the file, for errors
+    file : name of the file, for error messages
     overrides : options of `simulate` from the command line
     values : parameter values of this run, by name
     """
@@ -74,7 +74,10 @@ def built(text: str, file: str, overrides: Mapping[str, Any], **values: Any) -> 
 
 
 def _model(text: str, file: str, values: Mapping[str, Any]) -> ModelText:
-    """Return the model with the content `text` and replaced `values`; `file` is the name of the file, for errors."""
+    """Return the model with the content `text` and replaced `values`.
+
+    `file` is the name of the file, for error messages.
+    """
     return model_of(variant_of(text, file, values), file)
 
 

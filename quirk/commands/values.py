@@ -13,7 +13,7 @@ def values_of(option: str, text: str) -> list[Any]:
     """Return the list of values given by a string on the command line.
 
     The string is A:B:N, for N equally spaced numbers from A to B, or a list of values separated by commas. `option` is
-    the name of the option, for errors.
+    the name of the option, for error messages.
     """
     import numpy as np
 

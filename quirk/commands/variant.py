@@ -19,7 +19,7 @@ def variant_of(text: str, file: str, values: Mapping[str, Any]) -> str:
     Parameters
     ----------
     text : content of the model file
-    file : name of the file, for errors
+    file : name of the file, for error messages
     values : new values by dotted name: a body, constraint, force or section, and an entry of it, such as "rod.mass"
 
     Raises
@@ -37,7 +37,7 @@ def variant_of(text: str, file: str, values: Mapping[str, Any]) -> str:
 def _part(tables: dict[str, Any], name: str, file: str) -> tuple[Any, str]:
     """Return the table of the body, constraint, force or section in a dotted name, and the remainder of the name.
 
-    `tables` are the tables of the model file; `file` is the name of the file, for errors.
+    `tables` are the tables of the model file; `file` is the name of the file, for error messages.
     """
     named = {
         str(table["name"]): table
@@ -77,7 +77,7 @@ def _put(place: Any, keys: list[str], value: Any, name: str) -> None:
 def _of(place: Any, key: str, name: str) -> Any:
     """Return the entry `key` of a table or, for a list, the entry whose index is the string `key`.
 
-    `place` is the table or list; `name` is the complete dotted name, for errors.
+    `place` is the table or list; `name` is the complete dotted name, for error messages.
     """
     if isinstance(place, dict) and key in place:
         return place[key]

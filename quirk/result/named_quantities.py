@@ -88,7 +88,8 @@ def curve(owner: str, result: Result, quantity: Any) -> Curve:
     * for an actuator, or a driver of one coordinate, "effort": signed force or torque along the coordinate;
     * "power" for gravity, forces and constraints that do work.
 
-    With ".deg" at the end, angles and their rates are in degrees. `owner` names the caller in errors.
+    With ".deg" at the end, angles and their rates are in degrees. `owner` is the name of the calling function, for
+    error messages.
     """
     if isinstance(quantity, tuple | list):
         return _user_curve(owner, result, quantity)
@@ -128,7 +129,7 @@ def curve(owner: str, result: Result, quantity: Any) -> Curve:
 def rate_of(owner: str, result: Result, quantity: Any) -> str:
     """Return the name of the time derivative of a named quantity, such as "hinge.angle_rate" for "hinge.angle".
 
-    `owner` names the caller in errors.
+    `owner` is the name of the calling function, for error messages.
     """
     names = [quantity] if isinstance(quantity, str) else []
     for name in names:

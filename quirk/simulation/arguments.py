@@ -106,9 +106,10 @@ def checked_settings(
 
 
 def check_located(owner: str, system: System, method: str) -> None:
-    """Raise an InputError if steps are taken in Python and a system has events, or parts that switch at located times.
+    """Raise an InputError if steps are taken in Python and a system has events, contacts or other parts that switch.
 
-    `method` is the integration method, and `owner` the name of the calling function, for the error message.
+    The times of events and switching can be located only in compiled steps. `method` is the integration method, and
+    `owner` the name of the calling function, for the error message.
     """
     if method not in STIFF_METHODS:
         return
@@ -135,7 +136,7 @@ def refuse_sampled(owner: str, system: System, **arguments: Any) -> None:
 def checked_events(owner: str, system: System, events: Any) -> list[Event]:
     """Return the events of the system, followed by the events `events` of this run.
 
-    `owner` is the name of the caller in errors.
+    `owner` is the name of the calling function, for error messages.
 
     Raises
     ------

@@ -114,7 +114,7 @@ class System(Renamed):
         self.configuration, self.plant = configuration, self.plant_for(configuration)
 
     def _switch(self, caller: str, names: Iterable[Any], on: bool) -> None:
-        """Enable or disable constraints and forces; `caller` is the name of the public method, for errors."""
+        """Enable or disable constraints and forces; `caller` is the name of the public method, for error messages."""
         configuration = self.configuration
         for name in sorted(self._parts.names_to_switch(caller, names)):
             configuration = configuration.switched(self[name], on)

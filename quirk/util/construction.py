@@ -121,7 +121,7 @@ class Binding:
     def _bound(self, called: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call by name, including those of ``**keywords``, by `inspect.Signature.bind`.
 
-        `called` is the name of the function for errors.
+        `called` is the name of the function for error messages.
         """
         signature, given = self._signature, dict[str, Any]()
         try:

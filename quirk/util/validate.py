@@ -26,7 +26,7 @@ ZERO_LENGTH = 1e-12
 
 
 def name(kind: str, value: Any) -> str:
-    """Return the name of an object, which must be a non-empty string; `kind` is its class, for errors."""
+    """Return the name of an object, which must be a non-empty string; `kind` is its class, for error messages."""
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{kind}: name must be a non-empty string; got {value!r}")
     return value

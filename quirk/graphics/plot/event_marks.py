@@ -19,7 +19,7 @@ GROUP = "quirk.event"
 
 
 def mark(ax: Any, happenings: EventLog, named: bool) -> None:
-    """Mark the times of events on axes over time; if `named`, the legend lists the events."""
+    """Mark the times of events on axes over time; if `named` is True, the legend lists the events."""
     few = len(happenings) <= MOST_LINES
     for (name, times), color, dashes in zip(_by_name(happenings).items(), COLORS, DASHES, strict=False):
         # One line with gaps: a stroke for each event.
@@ -32,7 +32,7 @@ def mark(ax: Any, happenings: EventLog, named: bool) -> None:
 
 
 def mark_on(ax: Any, happenings: EventLog, time: np.ndarray, points: np.ndarray, named: bool = True) -> None:
-    """Mark events on a curve; if `named`, the legend lists the events.
+    """Mark events on a curve; if `named` is True, the legend lists the events.
 
     The curve passes through `points` (nt, 2) or (nt, 3) at the times `time` (nt,), s.
     """

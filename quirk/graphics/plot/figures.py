@@ -84,7 +84,7 @@ def drawing(
 
     Parameters
     ----------
-    owner : name of the plot for errors
+    owner : name of the plot for error messages
     size : default width and height, inches
     options : keyword arguments of the user, see `Options`
     happenings : events to be marked on axes over time, or None

@@ -41,7 +41,7 @@ class Sheet:
 
     Parameters
     ----------
-    owner : name of the plot for errors
+    owner : name of the plot for error messages
     figure : matplotlib figure
     given : axes of the user, or None
     events : events to be marked, or None
@@ -68,7 +68,7 @@ class Sheet:
     def axes(self, rows: int = 1, columns: int = 1, *, over_time: bool = True, **layout: Any) -> np.ndarray:
         """Return the axes of the plot as an array (rows * columns,), row by row.
 
-        If `over_time`, events are marked on them. `layout` are further arguments of `Figure.subplots`.
+        If `over_time` is True, events are marked on them. `layout` are further arguments of `Figure.subplots`.
         """
         count = rows * columns
         kind = (layout.get("subplot_kw") or {}).get("projection") or "rectilinear"

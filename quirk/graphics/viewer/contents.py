@@ -67,7 +67,7 @@ class Extent:
     def view(self, followed: bool) -> tuple[np.ndarray, float]:
         """Return center (3,) and half width (m) of the displayed region, inertial frame.
 
-        The region contains the whole motion or, if `followed`, only the mechanism.
+        The region contains the whole motion or, if `followed` is True, only the mechanism.
         """
         half = 0.5 * float((self.high - self.low).max())
         most = 0.5 * self.size / FOLLOWED_PART

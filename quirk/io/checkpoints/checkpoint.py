@@ -201,7 +201,7 @@ def read_checkpoint(path: str | Path, system: System | None = None) -> Result:
 def _system_in(head: Mapping[str, Any], folder: Path) -> System:
     """Return the system stored as text in `head`, the first record of a journal.
 
-    `folder` is the folder of the checkpoint, for errors.
+    `folder` is the folder of the checkpoint, for error messages.
     """
     text = head.get("model")
     if not isinstance(text, str):

@@ -59,7 +59,7 @@ def checked_packages(owner: str, value: Any) -> Addresses:
     """Return the argument `packages` of an import as Addresses.
 
     `value` is a dict from names of packages to folders, or a list of folders that contain packages. `owner` is the name
-    of the importing function, for errors.
+    of the importing function, for error messages.
     """
     if value is None:
         return Addresses()

@@ -66,7 +66,7 @@ def capsule(location: Any, pose: Pose, color: Any, radius: float, length: float)
 def color_of(element: Element, numbers: np.ndarray) -> tuple[float, ...]:
     """Return a color as red, green, blue and opacity, each between 0 and 1.
 
-    `numbers` are the values in the file; `element` is the XML element, for errors.
+    `numbers` are the values in the file; `element` is the XML element, for error messages.
     """
     if numbers.min() < 0 or numbers.max() > 1:
         raise element.error(f"a color must consist of numbers between 0 and 1; got {numbers.tolist()}")

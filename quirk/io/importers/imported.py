@@ -65,7 +65,7 @@ def finished(
 
 
 def checked_path(owner: str, value: Any) -> Path:
-    """Return the path of an existing file; `owner` is the name of the importing function, for errors."""
+    """Return the path of an existing file; `owner` is the name of the importing function, for error messages."""
     if not isinstance(value, str | Path):
         raise InputError(f"{owner}: path must be the name of a file; got {value!r}")
     try:

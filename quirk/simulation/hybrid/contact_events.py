@@ -83,7 +83,7 @@ class Contacts:
     def configured(self, base: Configuration, resting: ContactState) -> Configuration:
         """Return `base` with constraint rows for the loaded contacts, and with the friction of a contact state.
 
-        `base` is the configuration without contacts, `resting` the contact state.
+        `base` are the active constraints and forces, without contacts, `resting` the contact state.
         """
         base = self._ropes.configured(self._flanks.configured(base, resting.sides), resting.ropes)
         base = self._frictions.configured(base, resting.rubbing, resting.parts)
@@ -96,7 +96,8 @@ class Contacts:
     def guards(self, base: Configuration, resting: ContactState) -> list[EventFunction]:
         """Return the event functions that a run monitors in a contact state.
 
-        `base` is the configuration without contacts, `resting` the contact state. Disabled contacts are not monitored.
+        `base` are the active constraints and forces, without contacts, `resting` the contact state. Disabled contacts
+        are not monitored.
         """
         functions = []
         for touch, unit in zip(self._touches, self._units, strict=True):
@@ -175,7 +176,8 @@ class Contacts:
     def check(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> None:
         """Raise an InputError if a gap is negative at the start of a run.
 
-        `t` is the time (s), `y` the state vector, `angles` the joint angles, and `base` the configuration.
+        `t` is the time (s), `y` the state vector, `angles` the joint angles, and `base` the active constraints and
+        forces.
         """
         for touch, gap, noise in zip(self._touches, self.values(t, y, angles), self._noise_of_gaps(y), strict=True):
             if gap < -noise and touch.constraint.name not in base.idle:
@@ -211,7 +213,7 @@ class Contacts:
         Parameters
         ----------
         t, y, angles : time, s, state vector and joint angles after the action
-        base : configuration without contacts
+        base : active constraints and forces, without contacts
         resting : contact state before the action
         before : (c,) gaps before the action, m or rad
 
@@ -255,7 +257,7 @@ class Contacts:
         Parameters
         ----------
         t, y, angles : time, s, state vector and joint angles
-        configuration : configuration without contacts
+        configuration : active constraints and forces, without contacts
         names : names of the contacts
         tolerance : largest interpenetration that is removed, m; by default NEAR times the characteristic length
 
@@ -299,10 +301,10 @@ class Contacts:
         Parameters
         ----------
         t, y, angles : time, s, state vector and joint angles before the impacts
-        base : configuration without contacts
+        base : active constraints and forces, without contacts
         resting : contact state before the impacts
-        hit : keys of the event functions that are zero: closing gaps, slip that ends, friction at its limit, and flanks
-            that come into contact or separate
+        hit : keys (name, index, kind) of the event functions that are zero: closing gaps, slip that ends, friction at
+            its limit, and flanks that come into contact or separate
         """
         state = self._system.model.carried.state(y)
         sides = self._flanks.sides(resting.sides, hit, t, state, base)

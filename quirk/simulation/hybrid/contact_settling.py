@@ -219,7 +219,7 @@ class ImpactSettling:
         """Return the outcome of impacts at the closed gaps `closed`, with the active friction elements `acting`.
 
         `moment` holds the time, joint angles, solver and gaps. `y` and `resting` are the state vector and the contact
-        state before the impacts; `hit` are the keys of the event functions that are zero.
+        state before the impacts; `hit` are the keys (name, index, kind) of the event functions that are zero.
         """
         speeds = closed.speeds
         struck = self._struck_with_friction(moment, y, closed, acting)
@@ -281,7 +281,7 @@ class ImpactSettling:
         y : state vector after the impact
         numbers : indices of the closed gaps
         acting : active friction elements
-        hit : keys of the event functions that are zero
+        hit : keys (name, index, kind) of the event functions that are zero
         resting : contact state before the impact
         parting : mask of the closed gaps whose load has just fallen to zero
         """

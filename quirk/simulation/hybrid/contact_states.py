@@ -34,8 +34,7 @@ class ContactState:
     Attributes
     ----------
     pushing : pairs (index of the row, multiplier below which the contact opens) by name of each constraint under load;
-        the
-        multiplier is zero up to round-off
+        the multiplier is zero up to round-off
     idle : keys of closed gaps that have no constraint row, because it would depend on other rows
     rubbing : state of friction elements, by name
     loads : monitored loads by key of gap; a contact with friction opens when its load falls below zero

@@ -78,8 +78,7 @@ class ActionExecutor:
     ----------
     system : System
     solver_of : function (compiled model, state vector, time in s) that returns a solver with the independent rows
-        selected
-        at this state
+        selected at this state
     """
 
     def __init__(self, system: System, solver_of: Callable[[CompiledModel, np.ndarray, float], Solver]) -> None:

@@ -27,7 +27,7 @@ class EventCounter:
         self._recent: deque[tuple[float, str]] = deque(maxlen=MOST_AT_ONCE + 4 * sources)
 
     def count(self, t: float, name: str, duration: float) -> None:
-        """Count an event called `name` at time t (s) of a run with a duration (s).
+        """Count an event called `name` at time t (s) of a run that lasts `duration` (s).
 
         Raises
         ------

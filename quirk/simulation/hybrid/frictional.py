@@ -55,10 +55,11 @@ class Frictional:
     ) -> Struck:
         """Return the outcome of simultaneous impacts with friction, with the rates (r,) of all r rows.
 
-        Newton's law applies to each gap with an approach speed above its limit in `limits` (c,), with coefficients of
-        restitution `restitution` (c,) that are reduced by a common factor so that no energy is gained. Coulomb's law
-        applies to the friction impulses of contacts; impulses of joint friction are neglected. Slip with infinite
-        friction coefficient is stopped even if no gap closes. Rates below `noise`, m/s or rad/s, are round-off.
+        Newton's law applies to each of the c gaps with an approach speed above its limit in `limits` (c,). Its
+        coefficients of restitution `restitution` (c,) are reduced by a common factor so that no energy is gained.
+        Coulomb's law applies to the friction impulses of contacts; impulses of joint friction are neglected. Slip with
+        infinite friction coefficient is stopped even if no gap closes. Rates below `noise`, m/s or rad/s, are
+        round-off.
         """
         rates, c = rows.opening.rate, rows.contacts
         grips = [grip for grip in rows.grips if grip.contact is not None]

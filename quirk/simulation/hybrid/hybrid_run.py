@@ -536,8 +536,8 @@ class HybridRun:
     ) -> EventState:
         """Return the state after contacts have closed or opened, or after an event action has changed the state.
 
-        `keys` are the keys of the event functions of contacts that are zero, `event_state` is the state before, and
-        `angles` (K, 3) are the 1-2-3 angles of K joints, rad.
+        `keys` are the keys (name, index, kind) of the event functions of contacts that are zero, `event_state` is the
+        state before, and `angles` (K, 3) are the 1-2-3 angles of K joints, rad.
         """
         before, resting = event_state, self._resting
         event_state = self._settle_contacts(event_state, angles, keys)
@@ -597,9 +597,9 @@ class HybridRun:
             self.happenings.append(EventRecord(after.t, name, direction, *energies))
 
     def _internal(self, key: tuple[str, int, str]) -> bool:
-        """Whether a zero of an event function only changes which functions are monitored, so that it is not reported.
+        """Whether the zero of an event function only changes which functions are monitored, so that it is not reported.
 
-        `key` is the key of the event function.
+        `key` is the key (name, index, kind) of the event function.
         """
         if key[2] == "border":
             return self._resting.closed(key[0])

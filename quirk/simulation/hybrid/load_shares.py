@@ -83,7 +83,7 @@ class Shares:
         return bool(np.abs(changes @ self._sharing.ways_of(group)).max() > least)
 
     def _sticks(self, group: Sequence[int]) -> bool:
-        """Whether all friction in a group of rows sticks: contacts, and joints with at most three rows of friction.
+        """Whether a group of rows belongs only to sticking contacts, and to sticking joints with at most three rows.
 
         `group` contains the indices of the rows.
         """
@@ -142,7 +142,7 @@ class Shares:
         return margin(self._rows, self._sharing, self._names, group, members, ways, sliding, level)
 
     def of(self, row: int, level: float) -> Shared:
-        """Return the force along the row with index `row` as a monitored quantity.
+        """Return the force along the row with index `row` as a quantity to be monitored.
 
         An event occurs when the force reaches `level`, N or N m.
         """
@@ -152,11 +152,11 @@ class Shares:
         )
 
     def cone(self, friction: StickSlip, which: Sequence[int], load: NormalLoad | ConstantLoad | None) -> Shared:
-        """Return the margin of a sticking friction element to its limit, as a monitored quantity.
+        """Return the margin of a sticking friction element to its limit, as a quantity to be monitored.
 
-        `which` are the indices of its rows: for a contact the row of the normal load, followed by the rows of the
-        friction forces. For joint friction, `load` is the normal load: constant, or a function of the load of the
-        joint.
+        `which` are the indices of its rows: for a contact the row of the normal load, followed by those of the friction
+        forces. For friction in a joint, `load` is the normal load: a constant, or a function of the force and torque of
+        the joint.
         """
         weights, offset = self._terms(which)
         if isinstance(load, ConstantLoad):

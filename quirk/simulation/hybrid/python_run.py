@@ -89,7 +89,7 @@ class SteppedRun:
 
     @property
     def state(self) -> np.ndarray:
-        """Present state vector (13 n + k,)."""
+        """Present state vector (13 n + k,) of n bodies and k auxiliary states."""
         return self._state
 
     @property

@@ -349,7 +349,7 @@ def loads_vary(model: Model) -> bool:
 
 
 def motions_of(model: Model) -> list[tuple[str, Motion]]:
-    """Return the prescribed motions of the active constraints and forces of a model, with their titles for errors."""
+    """Return the prescribed motions of the active constraints and forces of a model, each with a title for messages."""
     motions = [(f"{placed.owner}, motion", motion) for placed in model.relations for motion in placed.relation.motions]
     return motions + [
         (f"{element}, {name}", element.motion(name)) for element, _ in model.forces for name in element.motions

@@ -93,8 +93,8 @@ def after_impulse(
 def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
     """Raise an InputError if a contact that closes has friction.
 
-    Its friction impulses depend on the slip during the impact, so that their variations do, even if the impulses are
-    zero. `before` and `after` are the intervals of steps at the event.
+    The derivatives of its friction impulses depend on the slip during the impact, even if the impulses are zero; they
+    are not computed. `before` and `after` are the intervals of steps at the event.
     """
     names = {guard.key[0] for guard in before.hit if isinstance(guard.key, tuple)} | {*after.resting.pushing}
     for force in system.forces:

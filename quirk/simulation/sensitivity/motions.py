@@ -1,4 +1,4 @@
-"""Derivatives of prescribed motions with respect to their parameters; each derivative is a function of time itself."""
+"""Derivatives of prescribed motions with respect to their parameters; each derivative is also a function of time."""
 
 from __future__ import annotations
 

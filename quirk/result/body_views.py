@@ -142,8 +142,8 @@ class BodyView:
     def frame(self, name: str) -> FrameMotion:
         """Return the motion of a named frame of the body in the inertial frame.
 
-        The motion has the attributes `origin` (m), `velocity` (m/s) and `spin` (rad/s), (nt, 3) each, and `axes` (nt,
-        3, 3).
+        The motion has the attributes `origin` (m), `velocity` (m/s) and `spin` (rad/s), (nt, 3) each, and `axes`
+        (nt, 3, 3).
         """
         R = rotation.matrix(self.orientation)
         spin = np.einsum("tij,tj->ti", R, self.angular_velocity)

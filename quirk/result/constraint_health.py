@@ -36,8 +36,7 @@ class Health:
     time : (nt,) s
     rank : (nt,) number of independent constraint rows
     smallest_singular_value : (nt,) ratio of the smallest to the largest singular value of the generically independent
-        rows,
-        for equal bodies and rows scaled to unit length; it approaches zero at a singular configuration
+        rows, for equal bodies and rows scaled to unit length; it approaches zero at a singular configuration
     nearly_dependent : smallest distance, over time, of a row from the span of the other rows, by label of the row; only
         rows that are nearly dependent at some time
     position, velocity : (nt,) largest residual ``|Phi|`` and largest rate ``|Phi_dot|`` of all rows

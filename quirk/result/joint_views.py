@@ -164,8 +164,8 @@ class JointView:
     def frames(self) -> tuple[FrameMotion, FrameMotion]:
         """Motion of both joint frames in the inertial frame.
 
-        Each motion has the attributes `origin` (m), `velocity` (m/s) and `spin` (rad/s), (nt, 3) each, and `axes` (nt,
-        3, 3).
+        Each motion has the attributes `origin` (m), `velocity` (m/s) and `spin` (rad/s), (nt, 3) each, and `axes`
+        (nt, 3, 3).
         """
         return self._frames
 

@@ -479,7 +479,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _sticking_loads(self) -> list[StickingLoads]:
-        """Loads that sticking joints share with contacts or other joints, for each segment."""
+        """Loads that sticking joints and closed contacts share with each other or with joints, for each segment."""
         # The numbers of contacts and their slip are those of `_contact_loads`.
         contact_frictions = [force for force in self.system.forces if isinstance(force, Friction)]
         gaps = Gaps(self.system, [*contact_frictions, *sticking_joints(self.system.forces)])

@@ -142,7 +142,7 @@ def _flat(actions: Sequence[Any]) -> Iterator[Any]:
 
 
 def described_part(part: Any, system: System) -> dict[str, Any]:
-    """Return JSON data of a constraint or force that replaces a part of the system; see `rebuilt_part`."""
+    """Return JSON data that describe a constraint or force which replaces one of the system; see `rebuilt_part`."""
     return _replacement_record(part, system, {})
 
 
@@ -152,7 +152,7 @@ def rebuilt_part(description: Mapping[str, Any], system: System) -> Any:
 
 
 def _replacement_record(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> dict[str, Any]:
-    """Return JSON data of a constraint or force that replaces a part of the system.
+    """Return JSON data that describe a constraint or force which replaces one of the system.
 
     `actions` are the replacing actions, by the name of their event and their index in this event.
     """

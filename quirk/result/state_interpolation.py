@@ -168,9 +168,10 @@ class Interpolant:
         return values[index], values[index + 1]
 
     def _pose_derivatives(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return positions (r, K + 1, n, 3) and quaternions (r, K + 1, n, 4) at r outputs, with K time derivatives.
+        """Return positions and quaternions of n bodies at r outputs, with their first K time derivatives.
 
-        The second index is the order of the derivative; K is as large as possible.
+        The shapes are (r, K + 1, n, 3) and (r, K + 1, n, 4). The second index is the order of the derivative; K is as
+        large as possible.
         """
         linear, angular = self._derivatives()
         state = self.segment.model.carried.state(self._flat)

@@ -1,4 +1,4 @@
-"""Distribution of loads that sticking joints share with each other, with contacts or with joints, along one segment.
+"""Distribution of loads that sticking joints and contacts share with each other or with joints, along one segment.
 
 Members are the sticking joints and the closed contacts. The r rows are the slip components of sticking joints and the
 gaps and slip components of closed contacts, with forces f (r,) along them. The model of a segment has a largest
@@ -74,7 +74,7 @@ def sticking_joints(forces: Iterable[ForceElement]) -> list[JointFriction]:
 
 
 class StickingLoads:
-    """Efforts of the sticking joints of a system along one segment of a result.
+    """Efforts of the sticking joints of a system, and loads of contacts that share with them, along one segment.
 
     Parameters
     ----------
@@ -263,9 +263,9 @@ class StickingLoads:
         return [row for name in rubbed & {*model.joint_rows} for row in range(model.rows)[model.joint_rows[name]]]
 
     def _beyond(self, forces: np.ndarray, bounds: np.ndarray) -> list[str]:
-        """Return the names of the members whose forces (r,) are outside the limits of friction.
+        """Return the names of the sticking joints and contacts whose forces (r,) are outside the limits of friction.
 
-        `bounds` (k,) are the limits of joints, N.
+        `bounds` (k,) are the limits of the joints, N.
         """
         found, first, size = list[str](), 0, np.abs(forces).max(initial=0.0)
         for member, bound in zip(self._members, bounds, strict=True):

@@ -14,7 +14,7 @@ from .hybrid.run_factory import RunFactory
 
 
 class PendingContacts:
-    """Contacts and friction of a run under changed inputs, with which the run has not been advanced yet.
+    """Contacts and friction of a run after its inputs have changed and before it is advanced.
 
     When an input changes, resting contacts may open and sticking friction may slip. The run determines this only when
     it is advanced; loads and accelerations that are read before then are evaluated with the contacts and friction

@@ -185,8 +185,8 @@ def described_failure(
 ) -> tuple[str, str | None]:
     """Return the error message for a run that cannot continue, and the name of the affected body, or None.
 
-    `owner` is the name of the caller, `factory` is the factory of the run objects, `last_state` is the last accepted
-    state, and `error` the failure of the integration.
+    `owner` is the name of the calling function, for the message, `factory` is the factory of the run objects,
+    `last_state` is the last accepted state, and `error` the failure of the integration.
     """
     settings, trouble = factory.settings, run.trouble or run.undefined(error.time)
     cause: Any = trouble
@@ -208,8 +208,8 @@ def started_run(
 ) -> HybridRun | CheckpointedRun:
     """Return a run at its initial state, projected onto the constraints, or at the restart point of a checkpoint.
 
-    `factory` creates the run objects, `checkpoint` is the checkpoint or None, and `owner` the name of the caller in
-    errors.
+    `factory` creates the run objects, `checkpoint` is the checkpoint or None, and `owner` the name of the calling
+    function, for error messages.
     """
     run = HybridRun(system, factory) if checkpoint is None else CheckpointedRun(system, factory, checkpoint)
     if checkpoint is not None and checkpoint.restart_point is not None:

@@ -115,9 +115,9 @@ class Observation:
 def _turns(quantity: Quantity | Gap, joints: Any) -> tuple[int, int, float, float, float]:
     """Return how a quantity is computed from the counted turns of a joint: joint, axis, sign, factor and offset.
 
-    The joint angle about the axis with this index is the sum (sign 1) or the difference (sign -1) of the joint's two
-    polar angles; the quantity is the factor times this angle, plus the offset. `joints` are the joints with counted
-    turns, among which the first result is an index.
+    The joint is given by its index among `joints`, those with counted turns. The joint angle about the axis is the sum
+    (sign 1) or the difference (sign -1) of the joint's two polar angles; the quantity is the factor times this angle,
+    plus the offset.
     """
     factor, offset = 1.0, 0.0
     if isinstance(quantity, Gap):

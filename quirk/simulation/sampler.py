@@ -113,7 +113,7 @@ class Sampler:
         self._run.restart()
 
     def _call(self) -> None:
-        """Call the functions that are due, and set their inputs, with the errors of `sample`."""
+        """Call the functions that are due, and set their inputs; the errors are those of `sample`."""
         assert self._state is not None
         t = self.next
         self._state.renew()

@@ -76,7 +76,7 @@ def of_result(result: Result, quantities: Any, times: np.ndarray) -> SweepTable:
 
 
 def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which of `times` a result contains: the indices (k,) of these outputs of the result, and the k times.
+    """Return the k of the `times` (s) that a result contains, preceded by the indices of these outputs, (k,) each.
 
     `time` are the output times of the result, s. Of two outputs at an event the later one is used.
     """

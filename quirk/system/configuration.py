@@ -36,11 +36,17 @@ class Configuration:
         return {name: name in on for name in sorted(on | off)}, dict(self.others)
 
     def with_constraints(self, on: frozenset[str] = frozenset(), off: frozenset[str] = frozenset()) -> Configuration:
-        """Return a copy in which bilateral constraints are enabled (those named in `on`) or disabled (`off`)."""
+        """Return a copy with the bilateral constraints in `on` enabled, and those in `off` disabled.
+
+        `on` and `off` are sets of names.
+        """
         return replace(self, active=(self.active | on) - off)
 
     def with_forces(self, on: frozenset[str] = frozenset(), off: frozenset[str] = frozenset()) -> Configuration:
-        """Return a copy with forces or unilateral constraints enabled or disabled; `on` and `off` are sets of names."""
+        """Return a copy with the forces and unilateral constraints in `on` enabled, and those in `off` disabled.
+
+        `on` and `off` are sets of names.
+        """
         return replace(self, idle=(self.idle - on) | off)
 
     def switched(self, part: Any, on: bool) -> Configuration:

@@ -28,8 +28,8 @@ SAME = 1e-9
 def checked_points(owner: str, argument: str, points: Any, system: System) -> list[tuple[str, np.ndarray]]:
     """Return the validated body points of a list of pairs (body name, point).
 
-    A point is (3,), m, body coordinates, or the name of a frame of the body. `owner` and `argument` are names for
-    errors.
+    A point is (3,), m, body coordinates, or the name of a frame of the body. `owner` and `argument` name the calling
+    function and its argument in error messages.
     """
     try:
         pairs = [(name, local) for name, local in points]

@@ -182,7 +182,7 @@ def _carried(part: BodyPart, poses: Poses) -> np.ndarray:
 
 
 def _trail(result: Result, name: str, local: np.ndarray, times: np.ndarray) -> PathTrail:
-    """Return the path of a point (3,) of a body as a trail with one part between successive `times` (nt,), s."""
+    """Return the path of a point (3,) of a body as a trail, with one piece between successive `times` (nt,), s."""
     s = np.linspace(0.0, 1.0, TRAIL_POINTS + 1)
     fine = times[:-1, None] + s * np.diff(times)[:, None]
     r, R = in_between.poses(result, name, fine.reshape(-1))

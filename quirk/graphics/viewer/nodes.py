@@ -152,7 +152,8 @@ class CordNode:
     def show(self, path: np.ndarray, visible: np.ndarray, k: int) -> None:
         """Show the rope in animation frame k.
 
-        `path` (nt, c, 3) are the points of the rope in all frames, and `visible` (nt,) is whether it is visible.
+        `path` (nt, c, 3) are c points of the rope in all frames, and `visible` (nt,) is a mask of the frames in which
+        it is visible.
         """
         self._line.visible = bool(_at(visible, k))
         self._line.points = np.stack([path[k, :-1], path[k, 1:]], axis=1).astype(np.float32)
@@ -174,7 +175,7 @@ class BeamNode:
         )
 
     def show(self, vertices: np.ndarray, k: int) -> None:
-        """Show the surface in animation frame k; `vertices` (nt, n, 3) are the vertices in all frames."""
+        """Show the surface in animation frame k; `vertices` (nt, n, 3) are its n vertices in all frames."""
         self._mesh.vertices = vertices[k].astype(np.float32)
 
     def fade(self, opacity: float) -> None:

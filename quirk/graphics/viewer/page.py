@@ -104,7 +104,7 @@ def with_panel(page: str, result: Result, times: np.ndarray, fps: float, plotted
     """Return the HTML page of viser with the panel added.
 
     `times` (nt,) are the times of the animation frames, s, `fps` is the number of frames per second, `plotted` are the
-    plotted quantities, and `dark` is whether the page is dark.
+    plotted quantities, and `dark` states whether the page is dark.
     """
     values = [in_between.linear(result, curve.values[:, None], times)[:, 0] for curve in plotted]
     step = float(np.diff(times[:2])[0]) if len(times) > 1 else 1.0

@@ -50,7 +50,7 @@ def _silence() -> Iterator[None]:
 
 
 def _check_free(host: str, port: int) -> None:
-    """Raise an InputError if the address or port cannot be used; viser itself would wait forever."""
+    """Raise an InputError if the address or port cannot be used; without this check viser would wait forever."""
     try:
         with socket.socket(socket.AF_INET) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -12,7 +12,7 @@ from quirk.util.digest import digest
 
 
 def identity(system: System, state: State, factory: RunFactory) -> dict[str, str]:
-    """Return digests of all parts of a system, of the initial state, and of the options of a run, by name.
+    """Return digests of the bodies, constraints, forces, initial state and options of a run, by name.
 
     `factory` contains the options of the run.
     """

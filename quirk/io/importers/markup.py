@@ -1,4 +1,4 @@
-"""XML elements that know their line numbers and which of their contents have been read; entities are rejected.
+"""XML elements with line numbers and a record of which contents have been read; entities are rejected.
 
 An import lists the contents that were not read as omissions.
 """

@@ -60,7 +60,7 @@ class Cable:
 
 
 def _angular_velocity_per_rate(w: np.ndarray) -> np.ndarray:
-    """Return the derivative (3, 3) of the angular velocity with respect to the rate of a rotation vector w, rad.
+    """Return the derivative (3, 3) of the angular velocity with respect to the rate of the rotation vector w (3,), rad.
 
     The angular velocity is in the axes before the rotation.
     """

@@ -134,7 +134,7 @@ class Stack:
         return axes_with_z(lines[0], across)
 
     def kind(self, axes: np.ndarray) -> tuple[type[Joint], dict[str, Any]]:
-        """Return the class of the equivalent joint, and its arguments besides the frames.
+        """Return the class of the equivalent joint, and its arguments other than the frames.
 
         `axes` (3, 3) are the axes returned by `frame_axes`.
         """

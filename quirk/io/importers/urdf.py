@@ -144,7 +144,7 @@ def _set_starts(listed: dict[str, UrdfJoint], limits: bool, left_out: LeftOut) -
     """Set the initial coordinates of joints.
 
     An initial coordinate is zero, or the middle of the limits if these exclude zero; coordinates that mimic others
-    follow from these. `listed` are the joints of the file by name; `limits` is whether limits are imported.
+    follow from these. `listed` are the joints of the file by name; `limits` states whether limits are imported.
     """
     for joint in listed.values():
         lower, upper = joint.coordinate.lower, joint.coordinate.upper

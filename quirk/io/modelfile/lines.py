@@ -48,7 +48,7 @@ def lines_of(text: str) -> Lines:
 def _statements(text: str) -> list[tuple[int, str]]:
     """Return the headers and entries of a TOML document, each with its first line number.
 
-    They may span several lines.
+    A header or entry may span several lines.
     """
     found, depth, number, start, statement = [], 0, 1, 1, ""
     for piece in PIECE.findall(text):

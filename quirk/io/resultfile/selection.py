@@ -1,4 +1,4 @@
-"""Selection of groups of variables and of parts of a result."""
+"""Selection of groups of variables, and of bodies, constraints and forces of a result."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _listed(owner: str, argument: str, selection: Any) -> list[Any]:
 
 
 def check_names(owner: str, result: Result) -> None:
-    """Raise an InputError if the name of a part cannot be stored in files.
+    """Raise an InputError if the name of a body, constraint or force cannot be stored in files.
 
     `owner` is the name of the writing method.
     """

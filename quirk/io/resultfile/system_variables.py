@@ -22,7 +22,7 @@ def energy(table: VariableTable, chosen: Chosen) -> None:
 
 
 def power(table: VariableTable, chosen: Chosen) -> None:
-    """Add the power and work of each part that does work on the bodies."""
+    """Add the power and work of gravity and of each constraint and force that does work on the bodies."""
     found = chosen.result.power
     names = list(found.work)
     table.labels["source"] = names

@@ -1,7 +1,7 @@
 """Rows of closed gaps and of slip components with friction, at one state.
 
-A row is the direction of a gap or slip component. Of the r rows, the first c belong to gaps. State vectors are (13 n +
-k,) for n bodies and k auxiliary states.
+A row is the direction of a gap or slip component. Of the r rows, the first c belong to gaps. State vectors are
+(13 n + k,) for n bodies and k auxiliary states.
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ class HybridRun:
 
     @property
     def segments(self) -> list[Segment]:
-        """All segments of the result so far; access ends the present segment."""
+        """All segments of the result so far; reading this property ends the present segment."""
         self._close_segment()
         return list(self._completed.segments)
 

@@ -182,7 +182,7 @@ class RunFactory:
         ]
 
     def check_reads(self, t: float) -> None:
-        """Raise an IntegrationError, for time t (s), if a value compiled into a user function has changed since."""
+        """Raise an IntegrationError at time t (s) if a value compiled into a user function has changed."""
         found = [name for solver in self._solvers.values() for name in solver.refuse.unforeseen()]
         if found:
             raise IntegrationError(

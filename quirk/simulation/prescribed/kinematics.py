@@ -202,7 +202,10 @@ def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int
 
 
 def moving_bodies_text(system: System, motions: np.ndarray) -> str:
-    """Return a phrase for messages: the names of the bodies that move in any of f motions (f, n, 6)."""
+    """Return a phrase, for messages, with the names of the bodies that move in any of f motions.
+
+    `motions` (f, n, 6) are displacements and rotations of n bodies.
+    """
     sizes = np.linalg.norm(motions[..., :3], axis=2) / system.model.length + np.linalg.norm(motions[..., 3:], axis=2)
     moving = [system.bodies[k].name for k in np.flatnonzero(sizes.max(axis=0) > STANDS_STILL * sizes.max())]
     return ", ".join(f'"{name}"' for name in moving[:MOST_NAMED]) + (", ..." if len(moving) > MOST_NAMED else "")
@@ -259,7 +262,7 @@ def _too_fast_message(system: System, error: UnreachedError, reached: float, tar
 
 
 def _singularity_text(system: System, state: State, t: float, rank: int) -> str:
-    """Return a phrase with the type of a singular configuration and the rows that have become dependent.
+    """Return a phrase, for messages, with the type of a singular configuration and the rows that are dependent there.
 
     `rank` is the number of rows that are independent at neighboring states.
     """

@@ -39,8 +39,8 @@ class UnreachedFreedomsError(Exception):
 def inertia_loads(model: Model, state: State, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
     """Return the inertial loads (nt, n, 6) of n bodies: force, and moment about the center of mass, inertial frame.
 
-    Inertial loads are M a plus gyroscopic terms. Accelerations (nt, n, 3) are `linear`, inertial frame, m/s^2, and
-    `angular`, body axes, rad/s^2.
+    Inertial loads are mass times acceleration, and inertia times angular acceleration plus gyroscopic terms.
+    Accelerations (nt, n, 3) are `linear`, inertial frame, m/s^2, and `angular`, body axes, rad/s^2.
     """
     turning = np.einsum("nij,tnj->tni", model.inertia, angular) + gyroscopic(model, state.angular_velocity)
     moment = np.einsum("tnij,tnj->tni", rotation.matrix(state.orientation), turning)
@@ -100,11 +100,11 @@ class ActuatorMap:
         self.rank = self._solver.settle(self._solver.slots.state_to_lanes(flat[0]), float(times[0]))
 
     def efforts(self, pushes: Sequence[UnitLoads], loads: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return k efforts (nt, k) with the least weighted sum of squares that produce the required loads (nt, n, 6).
+        """Return the efforts (nt, k) of k actuators that produce required loads on n bodies (nt, n, 6).
 
-        Loads are in the inertial frame. The difference between the required loads and the loads of the actuators is
-        carried by the constraints. `pushes` are the loads of the actuators for unit efforts, and `weights` (k,) the
-        weights of the squared efforts.
+        Their weighted sum of squares is least. Loads are in the inertial frame. Constraints carry the difference
+        between the required loads and those of the actuators. `pushes` are the loads of the actuators for unit efforts,
+        and `weights` (k,) the weights of the squared efforts.
 
         Raises
         ------

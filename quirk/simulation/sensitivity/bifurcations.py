@@ -46,8 +46,7 @@ class SingularRows:
     value : the smallest singular value, relative to the largest one
     left, right : (m,) and (6 n,) singular vectors
     missed : (D,) components along `left` of the derivatives of the residuals with respect to D parameters, relative to
-        the
-        norms of these derivatives
+        the norms of these derivatives
     """
 
     t: float
@@ -70,7 +69,8 @@ def warn_of_splits(
     ----------
     steps : steps along which `course` has just computed variations
     course : integrator of the variations
-    directions, motions : the D parameters as directions, and variations of prescribed motions
+    directions : variations of the model's constants for unit changes of the D parameters
+    motions : variations of prescribed motions
     names : (D,) names of the parameters
     """
     seen, warned, rank = dict[int, SingularRows](), set[str](), course.rank
@@ -102,9 +102,10 @@ def warn_of_splits(
 
 
 def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndarray:
-    """Return a mask (D,) of the parameters that affect constraint rows.
+    """Return a mask (D,) of those of D parameters that affect constraint rows.
 
-    `directions` and `motions` are the D parameters as directions, and variations of prescribed motions.
+    `directions` are the variations of the model's constants, and `motions` those of prescribed motions, for unit
+    changes of the parameters.
     """
     mask = np.zeros(directions.count, dtype=bool)
     for inputs in directions.relations.values():

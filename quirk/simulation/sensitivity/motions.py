@@ -53,12 +53,12 @@ def motion_derivatives(part: Any, argument: str, motion: Motion, number: str) ->
 
 
 def _by_times(motion: Motion) -> list[Motion]:
-    """Return the derivatives of a motion `Motion.rest_to_rest` with respect to the times of its points.
+    """Return the derivatives of a motion `Motion.rest_to_rest` with respect to its times.
 
-    Between the times t_0 and t_1 the motion is x_0 + (x_1 - x_0) p(s), with s = (t - t_0) / (t_1 - t_0) and p' = 30 s^2
-    (1 - s)^2, so that its derivatives are (x_1 - x_0) p' (s - 1) / (t_1 - t_0) with respect to t_0 and -(x_1 - x_0) p'
-    s / (t_1 - t_0) with respect to t_1. Value, rate and acceleration of the motion are continuous at its times, so that
-    the derivatives have no additional terms there.
+    Between two successive times t_0 and t_1 the motion is x_0 + (x_1 - x_0) p(s), with s = (t - t_0) / (t_1 - t_0) and
+    p' = 30 s^2 (1 - s)^2, so that its derivatives are (x_1 - x_0) p' (s - 1) / (t_1 - t_0) with respect to t_0 and
+    -(x_1 - x_0) p' s / (t_1 - t_0) with respect to t_1. Value, rate and acceleration of the motion are continuous at
+    its times, so that the derivatives have no additional terms there.
     """
     lengths = np.diff(motion.breaks)[1:-1]
     moves = np.diff(motion.coefficients[1:, 0])

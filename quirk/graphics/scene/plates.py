@@ -131,7 +131,7 @@ def _disk(surface: Surface) -> list[np.ndarray]:
 
 
 def _globe(surface: Surface) -> list[np.ndarray]:
-    """Return the faces of a transparent sphere: narrow bands along its circles of latitude and longitude."""
+    """Return the faces of a sphere whose inside stays visible: narrow bands along circles of latitude and longitude."""
     circle, faces = _circle(CORNERS), list[np.ndarray]()
     for latitude in np.linspace(-0.5 * np.pi, 0.5 * np.pi, PARALLELS + 2)[1:-1]:
         c, s = np.cos(latitude), np.sin(latitude)

@@ -329,7 +329,7 @@ class ImpactSettling:
     def _loads(
         self, closed: list[int], found: ContactModes, weak: np.ndarray, shares: Shares
     ) -> tuple[dict[tuple[str, int], Shared], dict[tuple[str, int], Shared]]:
-        """Return the loads to be monitored, by key of the closed gap: of contacts with load, and of contacts without.
+        """Return the loads to be monitored at closed gaps, by key: first for loaded contacts, then for unloaded ones.
 
         `closed` are the indices of the closed gaps, and `found` is the solution of the contact problem with r rows. A
         load below its threshold in `weak` (r,) is round-off of larger loads. `shares` expresses loads by multipliers.

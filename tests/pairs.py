@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from mechanisms import SPECIAL, VARIANTS, crossed_gear, random_body, random_joint, random_state
+from mechanisms import SPECIAL, VARIANTS, crossed_gear, pulley_with_drums, random_body, random_joint, random_state
 from quirk.constraints.unilateral import Unilateral
 
 import quirk
@@ -16,6 +16,8 @@ KINDS = [
     and name not in ("Constraint", "Joint", "Free")
     and not issubclass(kind, Unilateral)
 ] + VARIANTS
+# Those whose code takes longest to compile.
+LONG = {quirk.CurveOnCurve, pulley_with_drums}
 # Angles and displacements relative to a carrier, which is the ground here.
 CARRIED = [quirk.Gear, quirk.RackPinion, crossed_gear]
 

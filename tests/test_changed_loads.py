@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from studies import study
 
 import quirk
 from quirk import GROUND, Body, Sampled
@@ -47,7 +48,7 @@ def seen(events):
     return [(event.name, event.direction, event.time) for event in events]
 
 
-@pytest.mark.parametrize("u", [1.0, 1e-3, 1e3])
+@pytest.mark.parametrize("u", study([1.0, 1e-3, 1e3], {1e-3}))
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_first_sampled_value_belongs_to_the_initial_state(kind, u):
     """A run begins as with a constant force: it slides at once, where the force without the value would stick."""
@@ -82,7 +83,7 @@ def test_a_first_value_that_holds_what_would_slide(kind):
     np.testing.assert_allclose(result["block"].acceleration[at[-1], 0], 6.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("u", [1.0, 1e-3, 1e3])
+@pytest.mark.parametrize("u", study([1.0, 1e-3, 1e3], {1e3}))
 @pytest.mark.parametrize("kind", KINDS)
 def test_inputs_that_break_friction_loose_are_events(kind, u):
     run = quirk.Run(system_of(kind, u, [0, 0, 0]), inputs=["push"], keep=0.5)
@@ -105,7 +106,7 @@ def test_inputs_that_break_friction_loose_are_events(kind, u):
     np.testing.assert_allclose(result["rub"].force()[[before, after], 0], [-3.5 * u, -3.0 * u], rtol=1e-9)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", study(KINDS, 1))
 def test_simulations_and_runs_list_the_events_of_sampled_values(kind):
     """Each value breaks the friction loose, holds it once the block has stopped, and so on."""
 
@@ -256,7 +257,7 @@ def test_actions_that_change_loads():
 
 def test_many_changes_of_a_run_without_end():
     run = quirk.Run(system_of(rail_block, 1.0, [0, 0, 0]), inputs=["push"])
-    for k in range(400):
+    for k in range(60):
         run.inputs["push"] = [10.0 * (-1) ** k, 0, 0]
         run.advance(0.1)
         assert [event.direction for event in run.events] == [BREAKS]

@@ -314,7 +314,7 @@ class TestErrors:
             quirk.Stop("s", hinge, lower=1, upper=-1)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e3])
+@pytest.mark.parametrize("scale", study([1.0, 1e-3, 1e3], {1e-3}))
 @pytest.mark.parametrize("beside", [False, True])
 @pytest.mark.parametrize("coefficient", [None, 0.1, 0.5])
 def test_a_ball_that_leaves_a_bowl_smoothly_lands_on_it_without_interpenetration(coefficient, beside, scale):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 from scipy.optimize import brentq
+from studies import study
 
 import quirk
 from quirk import GROUND, Body, Drum
@@ -33,7 +34,7 @@ def stretched(t, x, v, damping=D, stiffness=EA):
     return np.array([expm(A * one) @ [x - rest, v] for one in t]) + np.array([rest, 0.0])
 
 
-@pytest.mark.parametrize(("m", "kg"), [(1.0, 1.0), (1e3, 1e-3)])
+@pytest.mark.parametrize(("m", "kg"), study([(1.0, 1.0), (1e3, 1e-3)], {(1e3, 1e-3)}))
 @pytest.mark.parametrize(
     "how",
     [
@@ -46,7 +47,7 @@ def stretched(t, x, v, damping=D, stiffness=EA):
 )
 def test_a_weight_on_a_taut_rope_is_a_damped_oscillator(how, m, kg):
     system = hanging(m, kg, up=-0.05)
-    end = 0.5 if "solver" in how else 3.0  # s; the dense solver takes long
+    end = 0.25 if "solver" in how else 3.0  # s; the dense solver takes long
     result = quirk.simulate(system, end, output=0.25, rtol=1e-12, atol=1e-14 * m, **how)
     x, v = stretched(result.time, 0.05, 0.0).T
     assert x.min() > 0.02

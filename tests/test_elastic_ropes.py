@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from studies import study
 
 import quirk
 from quirk import GROUND, Body, Drum, Motion
@@ -354,7 +355,7 @@ class TestLaw:
         np.testing.assert_allclose(two / one, np.exp(0.2 * np.pi), rtol=1e-9)
         assert result["rope spans"].coordinate("slip 1")[-1] > 0
 
-    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("seed", study(range(3), 1))
     def test_reversed_order_moves_alike(self, seed):
         rng = np.random.default_rng(seed)
         friction = rng.uniform(0.05, 0.3, 2)

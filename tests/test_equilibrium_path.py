@@ -143,9 +143,7 @@ def test_an_equilibrium_many_sizes_of_the_system_away(unit, radius):
     assert found.position[0, 2] == pytest.approx(-G / 10.0 * unit, rel=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("start", "unit"), study(itertools.product([60.0, 5.0], [1e-3, 1.0, 1e3]), {(60.0, 1.0), (5.0, 1e3)})
-)
+@pytest.mark.parametrize(("start", "unit"), study(itertools.product([60.0, 5.0], [1e-3, 1.0, 1e3]), {(60.0, 1.0)}))
 def test_a_path_ends_where_nothing_is_loaded(start, unit):
     """Von Mises' truss from a load, in N per unit of length, to none: the pin is back where the springs are slack."""
 
@@ -173,9 +171,7 @@ def test_a_path_ends_at_its_last_value():
 BUMPERS = itertools.product([0.3, 0.1, -0.3], [1e3, 1e8], [1e-3, 1.0, 1e3])
 
 
-@pytest.mark.parametrize(
-    ("height", "stiffness", "unit"), study(BUMPERS, {(0.3, 1e8, 1e3), (0.1, 1e3, 1.0), (-0.3, 1e8, 1e-3)})
-)
+@pytest.mark.parametrize(("height", "stiffness", "unit"), study(BUMPERS, {(0.1, 1e3, 1.0)}))
 def test_a_truss_meets_a_bumper(height, stiffness, unit):
     """Before its limit load, while it snaps through, where the load turns back at the corner, and behind."""
     rest = np.hypot(1.0, 0.4)
@@ -308,7 +304,7 @@ class TestWhereAllLoadsVanish:
             system.equilibrium()
 
 
-@pytest.mark.parametrize("elements", [4, 8])
+@pytest.mark.parametrize("elements", study([4, 8], 1))
 def test_thin_beams_that_bend_far(elements):
     """Their steps are as long for many elements as for few, though displacements stretch them."""
     section = quirk.Section.rectangle(0.02, 0.005, young=2.1e11, poisson=0.3, density=7800.0)

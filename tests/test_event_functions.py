@@ -90,7 +90,7 @@ def check(result, course, tolerance=1e-8):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"stabilization": "baumgarte"}, {"method": "RadauIIA9"}, {"method": "RK4", "step": 0.01}],
+    study([{}, {"stabilization": "baumgarte"}, {"method": "RadauIIA9"}, {"method": "RK4", "step": 0.01}], 2),
     ids=lambda options: "-".join(map(str, options.values())) or "default",
 )
 @pytest.mark.parametrize(("rate", "acceleration"), study([(0.8, -0.9), (0.0, 1.3), (-0.4, 0.0)], 1))

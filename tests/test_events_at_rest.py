@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from studies import study
 
 import quirk
 from quirk import GROUND, Body, Event
@@ -9,7 +10,7 @@ from quirk import GROUND, Body, Event
 NORMAL = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])
 ACROSS = np.cross(NORMAL, [0.2, 0.9, 0.1]) / np.linalg.norm(np.cross(NORMAL, [0.2, 0.9, 0.1]))
 RECORD_OR_ACT = pytest.mark.parametrize("action", ["record", lambda t, state: None], ids=["record", "action"])
-SIZES = pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+SIZES = pytest.mark.parametrize("size", study([1e-3, 1.0, 1e3], 1))
 
 
 def box(size, **options):

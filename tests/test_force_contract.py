@@ -30,6 +30,11 @@ T, MOTION = 0.3, 19
 FROM_OUTSIDE = {"Damping", "Drag", "Force", "ForceField", "Potential", "PotentialField", "ReactionWheel", "Thruster",
                 "Torque", "UniformField"}  # fmt: skip
 VARIANTS = [pytest.param(kind, n, id=f"{kind}-{n}") for kind in KINDS for n in range(len(BUILDERS.get(kind, [0])))]
+# The same, for tests that compile much code for each: by default the first of each kind.
+FIRST_VARIANTS = [
+    pytest.param(*variant.values, id=variant.id, marks=pytest.mark.slow if variant.values[1] else ())
+    for variant in VARIANTS
+]
 
 
 def system_with(kind, variant, seed=0, place=None):

@@ -124,7 +124,7 @@ def test_runs(method, monkeypatch):
 @pytest.mark.parametrize("ratio", [1e-6, 1e-9, 1e-13])
 def test_slender_and_light_bodies(ratio):
     """Rods of a small moment, with ball joints on their axes, turn about these as they should: not at all."""
-    for seed in range(4):
+    for seed in range(2):
         for moment, mass in ((ratio, 1.0), (1.0, ratio)):
             system = chain_of_wires(np.random.default_rng(seed), moment, mass)
             assert len(system.plant.tables.tree.entries)

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from mechanisms import pendulum
+from studies import study
 
 import quirk
 from quirk.commands.cli import main
@@ -41,7 +42,7 @@ NEEDED = {"run.nc": "netCDF4", "run.csv": "pandas", "run.html": "viser"}
 
 
 @pytest.mark.parametrize("name", WRITERS)
-@pytest.mark.parametrize("size", [0, 100])
+@pytest.mark.parametrize("size", study([0, 100], {100}))
 def test_files_are_whole_or_as_before(name, size, run, tmp_path):
     pytest.importorskip(NEEDED.get(name, "numpy"))
     path = tmp_path / name
@@ -56,7 +57,7 @@ def test_files_are_whole_or_as_before(name, size, run, tmp_path):
     assert path.stat().st_size > size
 
 
-@pytest.mark.parametrize("size", [0, 100, 5000])
+@pytest.mark.parametrize("size", study([0, 100, 5000], {100}))
 def test_sweeps_of_the_command_line_are_whole_or_as_before(size, run, tmp_path, monkeypatch, capsys):
     pytest.importorskip("netCDF4")
     runs = quirk.sweep(

@@ -65,7 +65,7 @@ def doubled(system):
 
 
 @pytest.mark.parametrize("closed", [False, True])
-@pytest.mark.parametrize("seed", study(range(40), 3))
+@pytest.mark.parametrize("seed", study(range(12), 1))
 @pytest.mark.parametrize("decades", [3, 6, 8])
 def test_masses_over_many_decades_to_fifty_digits(decades, seed, closed):
     """Trees and loops of joints of all kinds; masses are 10^-decades to 10^decades kg."""
@@ -75,7 +75,7 @@ def test_masses_over_many_decades_to_fifty_digits(decades, seed, closed):
 
 
 @pytest.mark.parametrize("closed", [False, True])
-@pytest.mark.parametrize("seed", study(range(40), 4))
+@pytest.mark.parametrize("seed", study(range(20), 2))
 def test_masses_beyond_all_limits_are_right_or_refused(seed, closed):
     system = of_any_mass(np.random.default_rng(seed), 15, closed)
     state = system.initial_state()
@@ -87,7 +87,7 @@ def test_masses_beyond_all_limits_are_right_or_refused(seed, closed):
         assert compared(found, high_precision.solve(system, state)[:2]) <= 1e-9
 
 
-@pytest.mark.parametrize("seed", study(range(20), 2))
+@pytest.mark.parametrize("seed", study(range(6), 1))
 @pytest.mark.parametrize("mass", [1e-4, 1e-7, 1e-9, 1e-12])
 @pytest.mark.parametrize("closed", [False, True])
 def test_a_light_rod_between_ball_joints(closed, mass, seed):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from studies import study
 
 import quirk
 
@@ -19,10 +20,11 @@ def first_beyond(limit, amplitude, frequency, phase, offset):
 
 @pytest.mark.filterwarnings("ignore::quirk.SeriesWarning")
 @pytest.mark.parametrize("method", METHODS)
-def test_what_sticks_breaks_away_at_the_first_peak(method):
+@pytest.mark.parametrize("count", study([2, 6], 1))
+def test_what_sticks_breaks_away_at_the_first_peak(count, method):
     """A slider that is held by friction, under a sinusoidal force whose peaks exceed the limit by 1 to 5 %."""
     rng = np.random.default_rng(20261127)
-    for _ in range(6):
+    for _ in range(count):
         frequency, phase, offset = rng.uniform(30, 60), rng.uniform(0, 2 * math.pi), rng.uniform(-0.9, 0.9)
         amplitude = rng.uniform(1.01, 1.05) - abs(offset)
         print(f"frequency {frequency}, phase {phase}, offset {offset}, amplitude {amplitude}")

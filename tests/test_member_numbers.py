@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from studies import study
 
 import quirk
 from quirk import GROUND, Batch, Body
@@ -81,7 +82,7 @@ def numbers_of(system, vary, monkeypatch, *, fill=True):
     return numbers, len(made)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", study(range(20), 5))
 def test_members_with_forces_are_filled_in(seed, monkeypatch):
     system, vary = random_system(np.random.default_rng(seed))
     filled, some = numbers_of(system, vary, monkeypatch)

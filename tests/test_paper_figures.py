@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.text import Text
+from studies import study
 
 import quirk
 from quirk import GROUND, Body
@@ -82,7 +83,7 @@ def written(figure):
     return [(text, text.get_window_extent()) for text in texts if text not in hidden]
 
 
-@pytest.mark.parametrize("style", ["paper", None])
+@pytest.mark.parametrize("style", study(["paper", None], 1))
 @pytest.mark.parametrize("name", PLOTS)
 def test_nothing_is_cut_in_a_column(run, name, style):
     figure = PLOTS[name](run.plot, size=COLUMN, style=style)

@@ -13,6 +13,7 @@ import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.text import Text
 from PIL import Image
+from studies import study
 
 import quirk
 from quirk import GROUND, Body
@@ -358,7 +359,7 @@ def test_folders_are_made_and_links_followed(result, tmp_path):
         image.verify()
 
 
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("error", study([RuntimeError, KeyboardInterrupt], {KeyboardInterrupt}))
 @every_plot
 def test_what_fails_in_the_middle_closes_the_figure_and_keeps_the_old_file(
     result, tmp_path, monkeypatch, draw, axes, error
@@ -457,7 +458,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("turn", [1, -1])
+@pytest.mark.parametrize("turn", study([1, -1], 1))
 def test_names_are_shown_as_they_are(tmp_path, turn):
     names = NAMES[::turn]
     bodies = [quirk.Body.sphere(name, 1.0, 0.1, position=[k + 1, 0, 0]) for k, name in enumerate(names[:3])]

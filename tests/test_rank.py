@@ -121,7 +121,7 @@ def complete_graph(n):
     return system, state
 
 
-@pytest.mark.parametrize("n", [8, 16, 30])
+@pytest.mark.parametrize("n", study([8, 16, 30], 2))
 def test_complete_graphs_of_rods_move_as_one_body(n):
     began = time.perf_counter()
     system, state = complete_graph(n)

@@ -179,6 +179,7 @@ def test_with_controllers_it_comes_back():
     np.testing.assert_allclose([coordinate(result, joint)[-1] for joint in joints], 0.3, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_taylor_series_and_stiff_methods_run_it():
     parts, joints = robot()
     control, _ = computed_torque(joints)

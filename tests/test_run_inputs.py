@@ -84,7 +84,7 @@ def test_every_element_with_a_number():
         for name, value in zip(names, set_to[:4], strict=True):
             run.inputs[name] = value
         want = quirk.Run(system(*set_to), **options)
-        for _ in range(20):
+        for _ in range(5):
             run.advance(0.02)
             want.advance(0.02)
         np.testing.assert_allclose(run.state.pack(), want.state.pack(), atol=1e-12)

@@ -92,7 +92,7 @@ def test_derivatives_of_chains_of_thin_rods(moment):
         assert np.abs(found.linear - true.linear).max() <= 1e-8 * np.abs(true.linear).max(), trial
 
 
-@pytest.mark.parametrize("hub", [1.0, 1e-3, 1e-9])
+@pytest.mark.parametrize("hub", study([1.0, 1e-3, 1e-9], {1e-9}))
 def test_heavy_branches_on_a_slender_hub(hub):
     rng = np.random.default_rng(4)
     middle = quirk.Body("hub", hub, 0.1 * hub * np.array([1e-7, 1.0, 1.0]), orientation=random_quaternion(rng))

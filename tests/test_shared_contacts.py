@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from studies import study
 
 import quirk
 from quirk import GROUND, Body, Contact, Force, Friction, Motion, surface
@@ -301,7 +302,10 @@ def stack(rng, length=1.0, mass=1.0):
     return quirk.System(parts, gravity=[0, 0, -G * length])
 
 
-@pytest.mark.parametrize(("seed", "length", "mass"), [(2, 1, 1), (9, 1, 1), (22, 1, 1), (24, 1, 1), (24, 1e3, 1e3)])
+@pytest.mark.parametrize(
+    ("seed", "length", "mass"),
+    study([(2, 1, 1), (9, 1, 1), (22, 1, 1), (24, 1, 1), (24, 1e3, 1e3)], {(2, 1, 1), (24, 1e3, 1e3)}),
+)
 def test_stacks_that_slide_and_tip_have_few_events(seed, length, mass):
     """A box that tips over an edge leaves its other points at once, instead of alternating between two modes."""
     result = quirk.simulate(stack(np.random.default_rng(seed), length, mass), 0.5, output=0.1)
@@ -309,7 +313,7 @@ def test_stacks_that_slide_and_tip_have_few_events(seed, length, mass):
     assert np.abs(result.power.balance).max() < 1e-8 * np.abs(result.energy.total).max()
 
 
-@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("scale", study([1e-9, 1.0, 1e9], 1))
 def test_loads_of_least_norm_inside_the_cones_are_found_wherever_there_are_any(scale):
     rng = np.random.default_rng(5)
     for case in range(1000):
@@ -328,7 +332,7 @@ def test_loads_of_least_norm_inside_the_cones_are_found_wherever_there_are_any(s
         assert (across - coefficients * normal <= 1e-11 * np.linalg.norm(loads)).all(), case
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", study(range(6), {2, 3}))
 def test_a_ball_in_a_groove_that_is_shaken_is_held_within_the_cones(seed):
     """Two contacts with friction share a load: at all times both push, and no friction exceeds its limit."""
     rng = np.random.default_rng(seed)
@@ -359,7 +363,7 @@ def test_a_ball_in_a_groove_that_is_shaken_is_held_within_the_cones(seed):
     np.testing.assert_allclose(total, needed, atol=1e-8 * mass * G)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e3])
+@pytest.mark.parametrize("scale", study([1.0, 1e-3, 1e3], {1e-3}))
 @pytest.mark.parametrize("seed", [2, 4, 13, 21, 62])
 def test_a_box_leaves_a_wall_when_the_run_begins(seed, scale):
     """At rest speeds are round-off alone, and no impacts: a box between floor and wall of a cart that is pulled away."""

@@ -340,7 +340,7 @@ def test_the_default_is_explicit_where_nothing_is_stiff(monkeypatch):
 @pytest.mark.parametrize(
     "how", [{"step": 1e-3}, {"solver": "dense"}, {"sensitivities": ["gravity"], "objective": True}]
 )
-@pytest.mark.parametrize("method", [{}, {"method": "auto"}])
+@pytest.mark.parametrize("method", study([{}, {"method": "auto"}], 1))
 def test_what_no_implicit_method_takes_part_in_is_explicit_by_default(how, method):
     if "objective" in how:
         how = how | {"objective": quirk.Objective(["b.position.z"], lambda x: (np.sum(x), np.ones_like(x)))}

@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 import pytest
 from mechanisms import random_system
-from pairs import KINDS, pair
+from pairs import KINDS, LONG, pair
 from quirk.constraints import CurveOnCurve, CustomRows, PointOnCurve
 from studies import study
-from test_force_contract import VARIANTS, system_with
+from test_force_contract import FIRST_VARIANTS, system_with
 
 import quirk
 from benchmarks import models
@@ -38,7 +38,7 @@ def both(system, duration=0.3, **options):
     return [quirk.simulate(system, duration, method=method, **options) for method in ("Taylor", "Vern9")]
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in WITHOUT])
+@pytest.mark.parametrize("kind", study([kind for kind in KINDS if kind not in WITHOUT], {*KINDS} - LONG))
 def test_every_constraint(kind):
     system, _ = pair(kind, seed=1)
     system.assemble()
@@ -48,7 +48,7 @@ def test_every_constraint(kind):
     np.testing.assert_allclose(series.energy.total, pairs.energy.total, rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize(("kind", "variant"), VARIANTS)
+@pytest.mark.parametrize(("kind", "variant"), FIRST_VARIANTS)
 def test_every_force(kind, variant):
     if (kind, variant) in JUMPING:
         pytest.skip("its load jumps")
@@ -258,7 +258,7 @@ SMOOTH = {
 }
 
 
-@pytest.mark.parametrize("kind", SMOOTH)
+@pytest.mark.parametrize("kind", study(SMOOTH, {*SMOOTH} - {"bushing"}))
 def test_laws_whose_cases_are_one_smooth_function_take_long_steps(kind):
     """A formula that has no value at a single point does not make loads that come and go."""
     rod = quirk.Body("rod", 1.0, [0.1, 0.1, 0.02], position=[0.5, 0, 0])

@@ -314,7 +314,7 @@ def test_whatever_changes_a_value_in_mid_run():
 def test_long_functions_are_called():
     coefficients = np.linspace(0, 1, 3000)
     system = cart(lambda t, x, v: sum(c * math.sin(c * t + x) for c in coefficients) * 1e-3)
-    result = quirk.simulate(system, 0.1)
+    result = quirk.simulate(system, 1e-3, method="RK4", step=1e-3)
     assert list(result.statistics.in_python) == ['JointForce "push", force']
 
 

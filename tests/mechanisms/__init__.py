@@ -13,6 +13,7 @@ from .random_mechanisms import (
     closed_stop,
     crossed_gear,
     point_of,
+    pulley_with_drums,
     random_body,
     random_inertia,
     random_joint,
@@ -25,6 +26,6 @@ from .rods import chain, closed_loop, level_rod, pendulum
 
 __all__ = [
     "SPECIAL", "VARIANTS", "chain", "closed_contact", "closed_loop", "closed_one_sided", "closed_rim", "closed_rope",
-    "closed_stop", "crossed_gear", "level_rod", "pendulum", "point_of", "random_body", "random_inertia", "random_joint",
-    "random_quaternion", "random_state", "random_system", "random_unit",
+    "closed_stop", "crossed_gear", "level_rod", "pendulum", "point_of", "pulley_with_drums", "random_body",
+    "random_inertia", "random_joint", "random_quaternion", "random_state", "random_system", "random_unit",
 ]  # fmt: skip

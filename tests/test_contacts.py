@@ -6,7 +6,7 @@ from mechanisms import level_rod
 from studies import study
 
 import quirk
-from quirk.dynamics.contact.lcp import pushes
+from quirk.dynamics.contact.lcp import solve_lcp
 from quirk.errors import InputError
 
 G = 9.81
@@ -241,7 +241,7 @@ def test_complementarity(seed):
     count, rank = int(rng.integers(1, 9)), int(rng.integers(1, 7))
     J = rng.normal(size=(count, rank)) * 10 ** rng.uniform(-3, 3, size=(count, 1))
     W, q = J @ J.T, J @ rng.normal(size=rank)
-    x = pushes(W, q)
+    x = solve_lcp(W, q)
     if x is None:
         # Then some combination of pushes with no effect asks for the impossible.
         from scipy.optimize import linprog

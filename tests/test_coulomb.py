@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from quirk.dynamics.contact.contact_modes import Grip
-from quirk.dynamics.contact.coulomb import SHARED, coulomb
+from quirk.dynamics.contact.contact_modes import FrictionElement
+from quirk.dynamics.contact.coulomb import COMPLIANCE_ACCURACY, solve_coulomb
 
 MU = 0.6
 
@@ -36,22 +36,22 @@ def test_both_points_of_an_edge_reach_their_limit(seed, off):
     W, turn = on_an_edge(seed), np.random.default_rng(seed + 100).uniform(0, 2 * np.pi)
     way = np.array([np.cos(turn), np.sin(turn)])
     q = at_the_limit(W, way, off)
-    grips = [Grip([2, 3], MU, MU, contact=0), Grip([4, 5], MU, MU, contact=1, at_limit=True)]
-    found = coulomb(W, q, range(2), grips, 2e-12)
+    elements = [FrictionElement([2, 3], MU, MU, contact=0), FrictionElement([4, 5], MU, MU, contact=1, at_limit=True)]
+    found = solve_coulomb(W, q, range(2), elements, 2e-12)
     assert found is not None
-    assert found.held[:2].all()
+    assert found.active[:2].all()
     np.testing.assert_allclose(found.w[:2], 0, atol=1e-9)
-    for grip, e in zip(grips, found.sliding, strict=True):
-        force, limit = found.z[grip.rows], MU * found.z[grip.contact]
+    for element, e in zip(elements, found.slip_directions, strict=True):
+        force, limit = found.z[element.rows], MU * found.z[element.contact]
         if e is None:
             assert np.linalg.norm(force) <= limit * (1 + 1e-9)
-            np.testing.assert_allclose(found.w[grip.rows], 0, atol=1e-9)
+            np.testing.assert_allclose(found.w[element.rows], 0, atol=1e-9)
         else:
             # Friction opposes what begins to slide, at first along the force that had held it.
             np.testing.assert_allclose(force, -limit * e, rtol=2e-6, atol=2e-6 * limit)
             np.testing.assert_allclose(e, -way, atol=1e-3)
-            noise = SHARED * (np.abs(W) @ np.abs(found.z))[grip.rows].max()
-            assert found.w[grip.rows] @ e > -noise
+            noise = COMPLIANCE_ACCURACY * (np.abs(W) @ np.abs(found.z))[element.rows].max()
+            assert found.w[element.rows] @ e > -noise
             # Slip begins along e, up to the digits to which shared forces are known.
-            across = found.w[grip.rows] - (found.w[grip.rows] @ e) * e
+            across = found.w[element.rows] - (found.w[element.rows] @ e) * e
             assert np.linalg.norm(across) < noise

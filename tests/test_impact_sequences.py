@@ -8,7 +8,7 @@ from studies import study
 
 import quirk
 from quirk import GROUND, Body, surface
-from quirk.dynamics.contact.lcp import pushes
+from quirk.dynamics.contact.lcp import solve_lcp
 
 
 def row_of_balls(speeds, masses=None, restitution=1.0, radius=0.1, friction=None):
@@ -181,7 +181,7 @@ def test_loads_of_any_size_solve_the_complementarity_problem(scale):
     W = 20.0 * np.eye(6) - 10.0 * (np.eye(6, k=1) + np.eye(6, k=-1))
     for seed in range(200):
         q = scale * np.random.default_rng(seed).normal(size=6)
-        x = pushes(W, q)
+        x = solve_lcp(W, q)
         assert (x >= 0).all(), seed
         assert (W @ x + q > -1e-12 * scale).all(), seed
         assert abs(x @ (W @ x + q)) < 1e-12 * scale**2, seed
@@ -191,7 +191,7 @@ def test_speeds_of_round_off_beside_a_separating_contact():
     """A contact that separates gets no impulse, although the solution gives it one of round-off."""
     W = 20.0 * np.eye(6) - 10.0 * (np.eye(6, k=1) + np.eye(6, k=-1))
     q = np.array([1.3e-15, -4.4e-16, 0.0, 0.0, 2.08, -1.3e-15])
-    x = pushes(W, q)
+    x = solve_lcp(W, q)
     assert x[4] == 0.0
     assert 0 < x.max() < 1e-15
     assert (W @ x + q > -1e-14).all()

@@ -9,9 +9,9 @@ from studies import study
 
 import quirk
 from quirk import GROUND, Body, Contact, Force, Friction, Motion, surface
-from quirk.dynamics.contact.contact_modes import Grip
-from quirk.dynamics.contact.coulomb import coulomb
-from quirk.dynamics.contact.loads_at_rest import held_by_all
+from quirk.dynamics.contact.contact_modes import FrictionElement
+from quirk.dynamics.contact.coulomb import solve_coulomb
+from quirk.dynamics.contact.loads_at_rest import loads_with_all_sticking
 from quirk.dynamics.contact.painleve import has_one_solution
 
 G = 9.81
@@ -79,16 +79,16 @@ def test_two_boxes_pushed_at_the_top_part_where_no_loads_hold_them(length, mass)
     have equal accelerations, and the moments about the center of the rear box are, with the push F at the top,
     F = N + (1 - floor) (m g - T) + T.
     """
-    side, floor, grip, rate = 0.2 * length, 0.2, 0.3, 10.0 * mass * length
+    side, floor, element, rate = 0.2 * length, 0.2, 0.3, 10.0 * mass * length
     g = G * length
-    boxes, parts = row([mass, mass], side, floor, grip, gravity=g)
+    boxes, parts = row([mass, mass], side, floor, element, gravity=g)
     push = Force("push", boxes[0], [Motion.polynomial([0, rate]), 0, 0], point=[0, 0, side / 2])
     system = quirk.System([*parts, push], gravity=[0, 0, -g])
-    normal = 0.5 / (1.0 - floor * grip)
-    tips = (1.0 - floor) * mass * g / (1.0 - normal - floor * grip * normal)
+    normal = 0.5 / (1.0 - floor * element)
+    tips = (1.0 - floor) * mass * g / (1.0 - normal - floor * element * normal)
     slides = 2 * floor * mass * g
     # The front box stays on the floor.
-    assert normal * tips < (1.0 - floor) * mass * g + (2.0 - floor) * grip * normal * tips
+    assert normal * tips < (1.0 - floor) * mass * g + (2.0 - floor) * element * normal * tips
     result = quirk.simulate(system, (1 + 1e-6) * tips / rate, output=0.1, atol=1e-12 * length)
     np.testing.assert_allclose(result.events.time[:2], [slides / rate, tips / rate], rtol=1e-8)
     assert len(result.events) < 12, result.events
@@ -147,7 +147,7 @@ def test_a_row_that_turns_and_loses_the_load_of_a_corner_goes_on(sideways, turn)
 
 def row_matrices(count, side, yaw, floor, between):
     """W and q of a row of boxes that slide and turn together on a floor, as seen in a contact problem."""
-    gaps, slips, grips = [], [], []
+    gaps, slips, elements = [], [], []
 
     def touch(one, two, point, directions):
         for into, direction in zip((gaps, slips, slips), directions, strict=True):
@@ -168,22 +168,22 @@ def row_matrices(count, side, yaw, floor, between):
     velocity = np.concatenate([[1.0, yaw * side * k, 0, 0, 0, yaw] for k in range(count)])
     for c in range(contacts):
         rows, mu = [contacts + 2 * c, contacts + 2 * c + 1], floor if c < 4 * count else between
-        grips.append(Grip(rows, mu, mu, c))
+        elements.append(FrictionElement(rows, mu, mu, c))
         if c < 4 * count:
             slip = A[rows] @ velocity
-            grips[-1].moving = slip / np.linalg.norm(slip)
+            elements[-1].slip_direction = slip / np.linalg.norm(slip)
     acceleration = np.zeros((count, 6))
     acceleration[:, 2], acceleration[0, 0] = -G, 25.0
     inverse = np.tile([1.0, 1.0, 1.0, *[6 / side**2] * 3], count)
-    return (A * inverse) @ A.T, A @ acceleration.ravel(), contacts, grips
+    return (A * inverse) @ A.T, A @ acceleration.ravel(), contacts, elements
 
 
 @pytest.mark.parametrize("count", [2, 3])
 def test_the_margin_of_a_row_is_continuous_where_slip_directions_become_parallel(count):
     margins = []
     for yaw in (0.0, 1e-12, 1e-9, 1e-6):
-        W, q, contacts, grips = row_matrices(count, 0.2, yaw, 0.2, 0.5)
-        found = held_by_all(W, q, range(contacts), grips, np.ones(len(W)))
+        W, q, contacts, elements = row_matrices(count, 0.2, yaw, 0.2, 0.5)
+        found = loads_with_all_sticking(W, q, range(contacts), elements, np.ones(len(W)))
         assert found is not None
         margins.append(found[1])
     assert margins[0] > 0
@@ -196,7 +196,7 @@ def edge_problem(floor, between, push, height, mass, length):
     They grip each other at the two upper corners above this edge. `push`, m/s^2, acts on the rear box at `height`.
     """
     count, feet = 2, (CORNERS[2:], CORNERS)
-    side, gaps, slips, grips = 0.2 * length, [], [], []
+    side, gaps, slips, elements = 0.2 * length, [], [], []
 
     def touch(one, two, point, directions):
         for into, direction in zip((gaps, slips, slips), directions, strict=True):
@@ -218,23 +218,23 @@ def edge_problem(floor, between, push, height, mass, length):
     for c in range(contacts):
         mu = floor if c < on_floor else between
         moving = np.array([1.0, 0.0]) if c < on_floor else None
-        grips.append(Grip([contacts + 2 * c, contacts + 2 * c + 1], mu, mu, c, moving=moving))
+        elements.append(FrictionElement([contacts + 2 * c, contacts + 2 * c + 1], mu, mu, c, slip_direction=moving))
     acceleration = np.zeros((count, 6))
     acceleration[:, 2], acceleration[0, 0] = -G * length, push * length
     acceleration[0, 4] = push * length * height * 6 / side
     inverse = np.tile([1.0, 1.0, 1.0, *[6 / side**2] * 3], count) / mass
-    return (A * inverse) @ A.T, A @ acceleration.ravel(), contacts, grips
+    return (A * inverse) @ A.T, A @ acceleration.ravel(), contacts, elements
 
 
 @pytest.mark.parametrize("values", [(0.263, 0.594, 19.12, 0.289), (0.447, 0.421, 7.72, -0.386)])
 @pytest.mark.parametrize(("length", "mass"), [(1.0, 1.0), (1e-3, 1e3), (1e3, 1e-3)])
 def test_boxes_on_an_edge_below_their_grip_have_one_solution(values, length, mass):
     """Other contacts could be loaded only if friction sticks outside its cone, or does not stick."""
-    W, q, contacts, grips = edge_problem(*values, mass, length)
-    found = coulomb(W, q, range(contacts), grips, 1e-12 * length)
-    assert found is not None and found.held[:contacts].all()
-    np.testing.assert_allclose(W[found.held] @ found.z + q[found.held], 0.0, atol=1e-10 * G * length)
-    assert has_one_solution(W, q, range(contacts), grips, found, np.ones(len(W)))
+    W, q, contacts, elements = edge_problem(*values, mass, length)
+    found = solve_coulomb(W, q, range(contacts), elements, 1e-12 * length)
+    assert found is not None and found.active[:contacts].all()
+    np.testing.assert_allclose(W[found.active] @ found.z + q[found.active], 0.0, atol=1e-10 * G * length)
+    assert has_one_solution(W, q, range(contacts), elements, found, np.ones(len(W)))
 
 
 @pytest.mark.parametrize("tips", [1, 2, 3])
@@ -249,10 +249,13 @@ def test_a_rod_on_dependent_tips_has_two_solutions_beyond_painleves_limit(tips, 
     inverse = np.array([1.0, 1.0, 1.0, *[12 / length**2] * 3]) / mass
     W, q = (A * inverse) @ A.T, A @ np.array([0.0, 0.0, length, 0.0, 0.0, 0.0])
     for mu, unique in ((0.99 * most, True), (1.01 * most, False)):
-        grips = [Grip([tips + 2 * k, tips + 2 * k + 1], mu, mu, k, moving=np.array([-1.0, 0.0])) for k in range(tips)]
-        found = coulomb(W, q, range(tips), grips, 1e-12 * length)
+        elements = [
+            FrictionElement([tips + 2 * k, tips + 2 * k + 1], mu, mu, k, slip_direction=np.array([-1.0, 0.0]))
+            for k in range(tips)
+        ]
+        found = solve_coulomb(W, q, range(tips), elements, 1e-12 * length)
         assert found is not None
-        assert has_one_solution(W, q, range(tips), grips, found, np.ones(len(W))) == unique
+        assert has_one_solution(W, q, range(tips), elements, found, np.ones(len(W))) == unique
 
 
 def at_the_limit():

@@ -7,11 +7,11 @@ from studies import study
 
 import quirk
 from quirk import GROUND, Body, Contact, Force, Friction, Motion, surface
-from quirk.dynamics.contact.contact_modes import Grip
-from quirk.dynamics.contact.coulomb import coulomb
-from quirk.dynamics.contact.friction_cones import inside, least_norm
-from quirk.dynamics.contact.loads_at_rest import held_by_all
-from quirk.dynamics.contact.most_room import with_most_room
+from quirk.dynamics.contact.contact_modes import FrictionElement
+from quirk.dynamics.contact.coulomb import solve_coulomb
+from quirk.dynamics.contact.friction_cones import is_inside_cones, least_norm_loads
+from quirk.dynamics.contact.largest_margin import loads_of_largest_margin
+from quirk.dynamics.contact.loads_at_rest import loads_with_all_sticking
 
 G = 9.81
 
@@ -168,15 +168,15 @@ def test_ways_to_share_a_load_agree_on_whether_there_is_one():
         coefficients = rng.uniform(0.1, 1.0, count)
         c = V.T @ z.ravel()
         ways = np.linalg.svd(V, full_matrices=True)[0][:, V.shape[1] :]
-        shared, far = with_most_room(V @ c, ways, 1 / coefficients)
-        found = least_norm(V, c, coefficients)
+        shared, far = loads_of_largest_margin(V @ c, ways, 1 / coefficients)
+        found = least_norm_loads(V, c, coefficients)
         np.testing.assert_allclose(V.T @ shared, c, atol=1e-9, err_msg=f"case {case}")
         if abs(far) < 1e-3:
             continue
         assert (found is not None) == (far > 0), f"case {case}: room {far}"
         if found is not None:
             grown = coefficients * (1 + 1e-9) + 1e-9
-            assert inside(found + np.tile([1e-9, 0, 0], count), grown), f"case {case}"
+            assert is_inside_cones(found + np.tile([1e-9, 0, 0], count), grown), f"case {case}"
             assert found @ found <= shared @ shared * (1 + 1e-9), f"case {case}"
 
 
@@ -205,8 +205,8 @@ def test_impulses_in_stacks_of_unequal_boxes_are_numbers():
         A, inverse = rows_of_a_stack(mass)
         W, velocity = (A * inverse) @ A.T, np.zeros(6 * count)
         velocity[-4], velocity[-2] = -rng.uniform(0, 1), rng.choice([0.0, 0.01]) * rng.normal()
-        grips = [Grip([4 * count + 2 * c, 4 * count + 2 * c + 1], 0.5, 0.5, c) for c in range(4 * count)]
-        found = held_by_all(W, A @ velocity, range(4 * count), grips, np.ones(len(W)))
+        elements = [FrictionElement([4 * count + 2 * c, 4 * count + 2 * c + 1], 0.5, 0.5, c) for c in range(4 * count)]
+        found = loads_with_all_sticking(W, A @ velocity, range(4 * count), elements, np.ones(len(W)))
         assert found is not None, seed
         z, far = found
         missed = (W @ z + A @ velocity) / np.sqrt(np.diag(W))
@@ -263,16 +263,16 @@ def test_a_box_that_slides_and_turns_on_a_stack_is_carried_as_by_springs():
         acceleration[2::6] = -9.81
         turn, slide = rng.choice([-1, 1]) * rng.uniform(0.2, 2.0), rng.uniform(-1, 1, 2)
         rows = [[4 * count + 2 * c, 4 * count + 2 * c + 1] for c in range(4 * count)]
-        grips = [Grip(pair, 0.3, 0.3, c) for c, pair in enumerate(rows)]
+        elements = [FrictionElement(pair, 0.3, 0.3, c) for c, pair in enumerate(rows)]
         velocity = np.zeros(6 * count)
         velocity[-6:] = *slide, 0.0, 0.0, 0.0, turn
-        for grip in grips[-4:]:
-            slip = A[grip.rows] @ velocity
-            grip.moving = slip / np.linalg.norm(slip)
+        for element in elements[-4:]:
+            slip = A[element.rows] @ velocity
+            element.slip_direction = slip / np.linalg.norm(slip)
         W, q = (A * inverse) @ A.T, A @ acceleration
-        found = coulomb(W, q, range(4 * count), grips)
+        found = solve_coulomb(W, q, range(4 * count), elements)
         assert found is not None, seed
-        missed = (found.w / np.sqrt(np.diag(W)))[found.held]
+        missed = (found.w / np.sqrt(np.diag(W)))[found.active]
         np.testing.assert_allclose(missed, 0.0, atol=1e-7 * np.abs(found.z).max(), err_msg=f"seed {seed}")
         loads = found.z[4 * count - 4 : 4 * count]
         _, _, ways = np.linalg.svd(A[4 * count - 4 : 4 * count].T)
@@ -324,7 +324,7 @@ def test_loads_of_least_norm_inside_the_cones_are_found_wherever_there_are_any(s
         across *= (coefficients * normal * rng.uniform(0, 0.999, count) / np.linalg.norm(across, axis=1))[:, None]
         loads = scale * np.column_stack([normal, across]).ravel()
         V = np.linalg.qr(rng.normal(size=(3 * count, int(rng.integers(2, 7)))))[0]
-        found = least_norm(V, V.T @ loads, coefficients)
+        found = least_norm_loads(V, V.T @ loads, coefficients)
         assert found is not None, case
         assert np.linalg.norm(V.T @ (found - loads)) <= 1e-11 * np.linalg.norm(V.T @ loads), case
         assert np.linalg.norm(found) <= np.linalg.norm(loads) * (1 + 1e-9), case

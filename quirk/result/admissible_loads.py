@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..dynamics.contact.contact_modes import DEPENDENT
-from ..dynamics.contact.friction_cones import LOADS, inside, least_norm
-from ..dynamics.contact.most_room import BearingForces, with_most_room
+from ..dynamics.contact.friction_cones import LOADS, is_inside_cones, least_norm_loads
+from ..dynamics.contact.largest_margin import BearingForces, loads_of_largest_margin
 from ..dynamics.model.friction_normal_load import NormalLoad
 from .sticking_members import Limits, StickingMember
 
@@ -46,7 +46,7 @@ def least_within(
     c, some = V.T @ start, np.array(places) >= 0
     padded = np.where(some[:, None], V[places], 0.0)
     free, known = padded @ c, (np.array([member.coefficient for member in members]), np.array(limits))
-    found = free if inside(free, *known) else least_norm(padded, c, *known)
+    found = free if is_inside_cones(free, *known) else least_norm_loads(padded, c, *known)
     forces = np.zeros(len(present))
     forces[np.array(places)[some]] = (free if found is None else found)[some]
     return np.linalg.lstsq(ways, forces - start, rcond=DEPENDENT)[0], found is not None
@@ -82,5 +82,5 @@ def roomiest(
             bearings.append(BearingForces(n, forces, changes @ directions))
         elif not contact:
             loads[LOADS * n] = load.value
-    found, _ = with_most_room(loads, basis, cones, bearings)
+    found, _ = loads_of_largest_margin(loads, basis, cones, bearings)
     return np.asarray(np.linalg.lstsq(basis, found - loads, rcond=DEPENDENT)[0])

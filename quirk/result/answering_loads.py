@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..analysis.contact.gap_functions import Gaps
+from ..analysis.contact.contact_kinematics import Gaps
 from ..dynamics.contact.impulse import impulses
 from ..dynamics.sparse.solver.solver import Solver
 from .segment import Segment
@@ -46,16 +46,16 @@ def answers(
     the system, for gaps and slip.
     """
     t, y = float(segment.instants[row]), segment.flat[row]
-    gaps.locate(segment.model.carried.state(y), {})
-    opening = gaps.at(place, t, y, segment.angles[row])
+    gaps.select_parts(segment.model.carried.state(y), {})
+    opening = gaps.kinematics_at(place, t, y, segment.angles[row])
     rows = [pair for member in members for pair in zip(member.numbers, member.own, strict=True)]
     free = [k for k, (_, own) in enumerate(rows) if own is None]
     numbers, none, lanes = [rows[k][0] for k in free], np.zeros(solver.model.rows), solver.slots.state_to_lanes(y)
     multipliers, loads = [], []
     for number in numbers:
-        multipliers.append(solver.respond(lanes, t, none, opening.push[number])[1])
+        multipliers.append(solver.respond(lanes, t, none, opening.force_directions[number])[1])
         total = dict[str, np.ndarray]()
-        own = gaps.impulses(y, opening.of([number]), [number], np.ones(1))
+        own = gaps.impulses(y, opening.subset([number]), [number], np.ones(1))
         for part in (impulses(solver, y, multipliers[-1]), own):
             for name, load in part.items():
                 total[name] = total.get(name, np.zeros((2, 3))) + np.array([load.force, load.torque])

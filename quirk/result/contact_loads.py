@@ -17,12 +17,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..analysis.contact.gap_functions import Gaps, Opening
+from ..analysis.contact.contact_kinematics import ContactKinematics, Gaps
 from ..constraints.sticking import Sticking
 from ..dynamics.contact.contact_modes import DEPENDENT
-from ..dynamics.contact.friction_cones import LOADS, inside, least_norm
-from ..dynamics.contact.load_sharing import dependent
-from ..dynamics.contact.most_room import with_most_room
+from ..dynamics.contact.friction_cones import LOADS, is_inside_cones, least_norm_loads
+from ..dynamics.contact.largest_margin import loads_of_largest_margin
+from ..dynamics.contact.load_sharing import groups_by_projector
 from ..errors import outside
 from ..forces import Friction
 from ..system.system import System
@@ -59,7 +59,7 @@ class ClosedContact:
     ----------
     number : index of its gap among all gaps
     friction : friction element of the contact, or None
-    slips : indices of its slip components among all gaps and slip components if it sticks; otherwise empty
+    slip_rows : indices of its slip components among all gaps and slip components if it sticks; otherwise empty
     slides : the friction element if it slides, otherwise None
     rubs : indices of its slip components if it slides; otherwise empty
     """
@@ -96,14 +96,14 @@ class ContactLoads:
 
     def _has_contacts(self) -> bool:
         placed = {one.name for one, _ in self._segment.model.joint_bodies}
-        return any(touch.constraint.name in placed for touch in self._gaps.touches)
+        return any(touch.constraint.name in placed for touch in self._gaps.contact_points)
 
-    def _all(self) -> list[Opening]:
+    def _all(self) -> list[ContactKinematics]:
         solver, segment = self._system.plant.solver(), self._segment
         found = []
         for t, y, angles in zip(segment.instants, segment.flat, segment.angles, strict=True):
-            self._gaps.locate(solver.model.carried.state(y), {})
-            found.append(self._gaps.at(solver, float(t), y, angles))
+            self._gaps.select_parts(solver.model.carried.state(y), {})
+            found.append(self._gaps.kinematics_at(solver, float(t), y, angles))
         return found
 
     def _closed_contacts(self) -> list[ClosedContact]:
@@ -117,7 +117,7 @@ class ContactLoads:
         placed = {one.name: one for one, _ in model.joint_bodies}
         acting = {element.name: element for element, _ in model.forces}
         found = []
-        for number, touch in enumerate(gaps.touches):
+        for number, touch in enumerate(gaps.contact_points):
             constraint, unit = touch.constraint, 1.0 if touch.angular else length
             own_row = next((k for k, one in enumerate(constraint.closed) if placed.get(constraint.name) is one), None)
             closed = own_row is not None and constraint.gap_of_row(own_row) == touch.number
@@ -149,7 +149,7 @@ class ContactLoads:
         """
         segment, length, y = self._segment, self._system.model.length, self._segment.flat[0]
         linear, angular = segment.dynamics.linear[0], segment.dynamics.angular[0]
-        self._gaps.locate(segment.model.carried.state(y), {})
+        self._gaps.select_parts(segment.model.carried.state(y), {})
         motion = np.concatenate([linear, angular], axis=-1)
         (opening,) = self._gaps.accelerations(float(segment.instants[0]), y, segment.angles[0], [number], motion)
         scale = np.abs(linear).max() + length * np.abs(angular).max() + speed**2 / length
@@ -160,8 +160,8 @@ class ContactLoads:
 
         `side` is +1 or -1, or None for the first of these sides that has slip components.
         """
-        first = len(self._gaps.touches)
-        own = [(first + k, one) for k, one in enumerate(self._gaps.slips) if one.component.name == friction.name]
+        first = len(self._gaps.contact_points)
+        own = [(first + k, one) for k, one in enumerate(self._gaps.slip_rows) if one.component.name == friction.name]
         side = own[0][1].side if side is None else side
         return tuple(k for k, one in own if one.side == side)
 
@@ -179,7 +179,7 @@ class ContactLoads:
             for row, opening in enumerate(self._openings):
                 z, holds = self._shared(group, opening, row)
                 times += [] if holds else [float(self._segment.time[row])]
-                exerted = self._gaps.impulses(self._segment.flat[row], opening.of(numbers), numbers, z)
+                exerted = self._gaps.impulses(self._segment.flat[row], opening.subset(numbers), numbers, z)
                 for name in {*self._names(group), *exerted}:
                     array = found.setdefault(name, np.zeros((len(self._openings), 2, 3)))
                     if name in exerted:
@@ -190,7 +190,7 @@ class ContactLoads:
 
     def _warn(self, group: Sequence[ClosedContact], times: Sequence[float]) -> None:
         """Warn that the loads of a group of contacts lie outside the friction cones at the output times `times`, s."""
-        named = ", ".join(f"{self._gaps.touches[contact.number].constraint}" for contact in group[:MOST_NAMED])
+        named = ", ".join(f"{self._gaps.contact_points[contact.number].constraint}" for contact in group[:MOST_NAMED])
         more = f" and {len(group) - MOST_NAMED} more" if len(group) > MOST_NAMED else ""
         warnings.warn(
             f"{named}{more}: at {len(times)} output times from t = {times[0]:.9g} to {times[-1]:.9g} s no loads inside "
@@ -206,7 +206,7 @@ class ContactLoads:
 
     def _names(self, group: Sequence[ClosedContact]) -> list[str]:
         frictions = [contact.friction.name for contact in group if contact.friction is not None and contact.slips]
-        return [*(self._gaps.touches[contact.number].constraint.name for contact in group), *frictions]
+        return [*(self._gaps.contact_points[contact.number].constraint.name for contact in group), *frictions]
 
     def _groups(self) -> list[list[ClosedContact]]:
         """Return groups of contacts that share their loads."""
@@ -219,20 +219,20 @@ class ContactLoads:
         ways = right[int((sizes > DEPENDENT * sizes.max(initial=0.0)).sum()) :].T
         ends = np.cumsum([0, *(len(own) for own in rows)])
         together = [list(range(*pair)) for pair in pairwise(ends.tolist())]
-        groups = dependent(ways @ ways.T, list(range(len(numbers))), together)
+        groups = groups_by_projector(ways @ ways.T, list(range(len(numbers))), together)
         return [[self.closed[k] for k, own in enumerate(together) if own[0] in group] for group in groups]
 
-    def _matrix(self, opening: Opening, numbers: Sequence[int]) -> np.ndarray:
+    def _matrix(self, opening: ContactKinematics, numbers: Sequence[int]) -> np.ndarray:
         """Return the loads on n bodies for unit multipliers of r gaps and slip components, (6 n, r), inertial frame.
 
         Moments are divided by the characteristic length of the system. `numbers` are the r indices of the gaps and slip
         components, and `opening` contains their force directions.
         """
-        push = opening.push[list(numbers)].copy()
+        push = opening.force_directions[list(numbers)].copy()
         push[..., 3:] /= self._system.model.length
         return np.asarray(push.reshape(len(numbers), -1).T)
 
-    def _shared(self, group: Sequence[ClosedContact], opening: Opening, row: int) -> tuple[np.ndarray, bool]:
+    def _shared(self, group: Sequence[ClosedContact], opening: ContactKinematics, row: int) -> tuple[np.ndarray, bool]:
         """Return the multipliers of a group of contacts at output index `row`, and whether they are inside the cones.
 
         The multipliers are those of the gaps and slip components of the group, followed by the changes of the sliding
@@ -277,7 +277,7 @@ class ContactLoads:
         forces = (change * drag for change, drag in zip(changes, drags, strict=True))
         return np.concatenate([found, *forces]), True
 
-    def _drag(self, contact: ClosedContact, opening: Opening) -> np.ndarray:
+    def _drag(self, contact: ClosedContact, opening: ContactKinematics) -> np.ndarray:
         """Return the friction force (d,) of a sliding contact along its d slip components, per unit of normal load.
 
         `opening` contains the slip.
@@ -295,7 +295,7 @@ class ContactLoads:
         placed = {one.name: one for one, _ in self._segment.model.joint_bodies}
         found = []
         for one in group:
-            name = self._gaps.touches[one.number].constraint.name
+            name = self._gaps.contact_points[one.number].constraint.name
             if name in placed:
                 found.append((name, [one.number]))
             held = placed.get(one.friction.name) if one.friction is not None else None
@@ -334,7 +334,7 @@ def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[ClosedContact]) -> 
     flat = rows.ravel()
     padded = np.where((flat >= 0)[:, None], V[flat], 0.0)
     free = padded[:, :rank] @ c
-    found = free if inside(free, coefficients) else least_norm(padded[:, :rank], c, coefficients)
+    found = free if is_inside_cones(free, coefficients) else least_norm_loads(padded[:, :rank], c, coefficients)
     if found is None:
         found = _with_most_room(free, padded[:, rank:], coefficients)
     if found is None:
@@ -352,5 +352,5 @@ def _with_most_room(z: np.ndarray, ways: np.ndarray, coefficients: np.ndarray) -
     """
     acts = (coefficients > 0) & np.isfinite(coefficients)
     inverse = np.where(acts, 1 / np.where(acts, coefficients, 1.0), 0.0)
-    found, room = with_most_room(z, ways, inverse)
+    found, room = loads_of_largest_margin(z, ways, inverse)
     return found if room >= -NEAR_LIMIT * np.abs(found).max() else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..analysis.contact.gap_functions import BLOCKED, Gaps, Opening
+from ..analysis.contact.contact_kinematics import BLOCKED, ContactKinematics, Gaps
 from ..forces import Friction, JointFriction
 from ..system.system import System
 from .segment import Segment
@@ -28,14 +28,16 @@ def slip_is_driven(
     row : output index in the segment of the state that is examined
     """
     solver, gaps, y, t = segment.plant.solver(), Gaps(system, [friction]), segment.flat[row], segment.instants[row]
-    gaps.locate(segment.model.carried.state(y), {})
-    opening = gaps.at(system.plant.solver(), float(t), y, segment.angles[row])
+    gaps.select_parts(segment.model.carried.state(y), {})
+    opening = gaps.kinematics_at(system.plant.solver(), float(t), y, segment.angles[row])
     side = getattr(friction.slip, "side", 1)
-    own = [len(gaps.touches) + k for k, slip in enumerate(gaps.slips) if slip.side == side]
-    parts = opening.of(own)
-    push, in_body = (np.tensordot(direction, one, 1)[None] for one in (parts.push, parts.push_in_body))
-    along = Opening(np.zeros(1), np.zeros(1), push, in_body)
+    own = [len(gaps.contact_points) + k for k, slip in enumerate(gaps.slip_rows) if slip.side == side]
+    parts = opening.subset(own)
+    push, in_body = (
+        np.tensordot(direction, one, 1)[None] for one in (parts.force_directions, parts.body_force_directions)
+    )
+    along = ContactKinematics(np.zeros(1), np.zeros(1), push, in_body)
     lanes = solver.slots.state_to_lanes(y)
     solver.settle(lanes, t)
     change, _ = solver.respond(lanes, float(t), np.zeros(solver.model.rows), push[0])
-    return bool(along.changed(change)[0] <= BLOCKED * along.free_response(system.model)[0])
+    return bool(along.rates_of(change)[0] <= BLOCKED * along.unconstrained_response(system.model)[0])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..analysis.contact.gap_functions import Gaps
+from ..analysis.contact.contact_kinematics import Gaps
 from ..beams import Beam
 from ..bodies.body import Body
 from ..bodies.state import State

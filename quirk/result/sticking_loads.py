@@ -22,9 +22,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..analysis.contact.friction_states import Frictions
-from ..analysis.contact.gap_functions import Gaps
-from ..dynamics.contact.load_sharing import NO_PART, dependent
+from ..analysis.contact.contact_kinematics import Gaps
+from ..analysis.contact.friction_modes import FrictionModes
+from ..dynamics.contact.load_sharing import MIN_SHARE, groups_by_projector
 from ..errors import outside
 from ..forces import ForceElement, Friction, JointFriction
 from ..system.system import System
@@ -64,7 +64,7 @@ class SharedLoads:
         `length` is the characteristic length of the system, m, by which torques are compared with forces.
         """
         sizes = {name: np.abs(change / [[1.0], [length]]).max() for name, change in self.loads.items()}
-        least = NO_PART * max(sizes.values(), default=0.0)
+        least = MIN_SHARE * max(sizes.values(), default=0.0)
         return frozenset(name for name, size in sizes.items() if size > least)
 
 
@@ -86,7 +86,7 @@ class StickingLoads:
 
     def __init__(self, system: System, gaps: Gaps, segment: Segment, contacts: ContactLoads | None) -> None:
         self._system, self._gaps, self._segment = system, gaps, segment
-        self._frictions = Frictions(system)
+        self._frictions = FrictionModes(system)
         members = [*joint_members(system, gaps, segment), *contact_members(gaps, segment, contacts)]
         # If each of them has its row in the model, there is nothing to share out.
         self._members = members if any(None in member.own for member in members) else []
@@ -245,13 +245,13 @@ class StickingLoads:
         free = [d for d, row in enumerate(answered.rows) if row in every]
         basis, found = np.linalg.qr(ways[:, free])[0], []
         kept = answered.multipliers[:, self._rubbing_rows()]
-        for rows in dependent(basis @ basis.T, every, [spans[k] for k in divided]):
+        for rows in groups_by_projector(basis @ basis.T, every, [spans[k] for k in divided]):
             numbers = [k for k in divided if spans[k][0] in rows]
             columns = [d for d in free if answered.rows[d] in rows]
             if columns:
                 _, sizes, right = np.linalg.svd(kept[columns].T)
-                directions = np.zeros((len(answered.rows), len(columns) - int((sizes > NO_PART).sum())))
-                directions[columns] = right[int((sizes > NO_PART).sum()) :].T
+                directions = np.zeros((len(answered.rows), len(columns) - int((sizes > MIN_SHARE).sum())))
+                directions[columns] = right[int((sizes > MIN_SHARE).sum()) :].T
                 if directions.shape[1]:
                     found.append((numbers, rows, directions))
         return found

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..analysis.contact.friction_states import Frictions
-from ..analysis.contact.gap_functions import Gaps
+from ..analysis.contact.contact_kinematics import Gaps
+from ..analysis.contact.friction_modes import FrictionModes
 from ..bodies.state import State
 from ..constraints.sticking import Sticking
 from ..constraints.unilateral import Unilateral
 from ..dynamics.contact.friction_cones import LOADS
-from ..dynamics.contact.load_sharing import NO_PART
+from ..dynamics.contact.load_sharing import MIN_SHARE
 from ..dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
 from ..forces import Friction, JointFriction
 from ..system.system import System
@@ -63,8 +63,8 @@ def joint_members(system: System, gaps: Gaps, segment: Segment) -> list[Sticking
     """Return the joints of a segment that stick by friction; `gaps` has all gaps and slip components."""
     sliding = {element.name for element, _ in segment.model.forces}
     placed = {one.name: one for one, _ in segment.model.joint_bodies}
-    numbers, first = dict[str, list[int]](), len(gaps.touches)
-    for k, slip in enumerate(gaps.slips):
+    numbers, first = dict[str, list[int]](), len(gaps.contact_points)
+    for k, slip in enumerate(gaps.slip_rows):
         name = slip.component.name
         if isinstance(slip.on, Unilateral) or name in sliding:
             continue
@@ -90,7 +90,7 @@ def contact_members(gaps: Gaps, segment: Segment, contacts: ContactLoads | None)
         return []
     found, model = list[StickingMember](), segment.model
     for contact in contacts.closed:
-        name = gaps.touches[contact.number].constraint.name
+        name = gaps.contact_points[contact.number].constraint.name
         if contact.slides is not None or name in contacts.shared:
             continue
         own = dict[int, int]()
@@ -123,7 +123,7 @@ class Limits:
     def __init__(
         self,
         members: Sequence[StickingMember],
-        frictions: Frictions,
+        frictions: FrictionModes,
         state: State,
         loads: dict[str, np.ndarray],
         changes: Sequence[dict[str, np.ndarray]],
@@ -152,7 +152,7 @@ def compliances(members: Sequence[StickingMember], limits: np.ndarray, length: f
     They are in inverse proportion to the limits `limits` (k,), N. `length` is the characteristic length of the system,
     m.
     """
-    least = NO_PART * limits.max(initial=0.0)
+    least = MIN_SHARE * limits.max(initial=0.0)
     joints = [member.friction is not None for member in members]
     if not least > 0:
         return np.ones(len(members))

@@ -53,9 +53,9 @@ class PendingContacts:
         turns = Turns(run.plant.model.joints, current.quadrants_now.copy().reshape(1, -1, 2), current.whole)
         angles = turns.angles(run.plant.model.carried.state(y).orientation)[0]
         try:
-            settled = self._contacts.settle(t, y[0], angles, run.configuration, run.resting)
+            outcome = self._contacts.resolve_impacts(t, y[0], angles, run.configuration, run.contact_state)
         except SwitchingError as error:
             raise SimulationError(f"Run: at t = {t:.9g} s: {error}", time=t) from error
-        plant = self._system.plant_for(self._contacts.configured(run.configuration, settled.resting))
+        plant = self._system.plant_for(self._contacts.configured(run.configuration, outcome.contact_state))
         self._known = key, plant
         return plant

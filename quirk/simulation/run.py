@@ -21,7 +21,7 @@ from ..util import validate
 from ..util.misuse import explained
 from .arguments import checked_events, checked_settings
 from .event_queue import EventQueue
-from .hybrid.event_functions import called_beside
+from .hybrid.event_functions import other_called_functions
 from .hybrid.hybrid_run import HybridRun
 from .hybrid.impact_sequence import IMPACTS
 from .hybrid.run_factory import RunFactory
@@ -161,7 +161,7 @@ class Run:
     def _begin(self, state: State) -> None:
         """Begin the run at a state."""
         system, start = self.system, self._start
-        beside = called_beside(system, self._watched)
+        beside = other_called_functions(system, self._watched)
         self._observers = Observers(self._serve, beside)
         run = started_run(system, state, self._factory, owner=OWNER)
         assert isinstance(run, HybridRun)

@@ -27,7 +27,7 @@ from ..system.system import System
 from ..util.garbage import collector_paused
 from ..util.progress import ProgressLine
 from .hybrid.checkpointed_run import CheckpointedRun
-from .hybrid.event_functions import called_beside
+from .hybrid.event_functions import other_called_functions
 from .hybrid.hybrid_run import HybridRun
 from .hybrid.restart_points import RestartPoint
 from .hybrid.run_factory import RunFactory
@@ -81,9 +81,9 @@ def computed(
             run = course.run
             assert isinstance(run, HybridRun) and run.trail is not None
             if objective is None:
-                completed._sensitivities = sensitivities_of(completed, run.trail.stretches, factory, varied)
+                completed._sensitivities = sensitivities_of(completed, run.trail.intervals, factory, varied)
             else:
-                completed._judged = gradient_of(completed, run.trail.stretches, factory, varied, objective)
+                completed._judged = gradient_of(completed, run.trail.intervals, factory, varied, objective)
         return completed
     except KeyboardInterrupt:
         if within_a_call():
@@ -117,7 +117,7 @@ class _SimulatedRun:
         with DeferredInterrupt():
             self.run = run = started_run(system, self._state, factory, self._checkpoint)
             if isinstance(run, HybridRun):
-                sampler.begin(run, sampler.inputs.serve, called_beside(system, factory.events))
+                sampler.begin(run, sampler.inputs.serve, other_called_functions(system, factory.events))
             self._started = time.perf_counter()
             self._line = ProgressLine.shown(progress, settings.start, settings.end)
             while run.proceed():

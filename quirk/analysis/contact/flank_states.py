@@ -81,11 +81,13 @@ class FlankStates:
             rows = tuple(number.get(body.name, len(number)) for body in flanks.bodies)
             assert moving is not None
             x, rate = (float(c) for c in coordinate_at(flanks, rows, moving, t, {}).taylor[:2])
-            found[flanks.name] = _side(flanks, before.get(flanks.name, 0), crossed, x, rate)
+            found[flanks.name] = _flank_in_contact(flanks, before.get(flanks.name, 0), crossed, x, rate)
         return found
 
 
-def _side(flanks: Flanks, before: int, crossed: Mapping[tuple[str, str], int], x: float, rate: float) -> int:
+def _flank_in_contact(
+    flanks: Flanks, before: int, crossed: Mapping[tuple[str, str], int], x: float, rate: float
+) -> int:
     """Return the flank in contact after events: 1 (upper), -1 (lower), or 0 in the free play.
 
     `before` is the flank in contact before the events. `crossed` contains, for each event function that crosses zero,

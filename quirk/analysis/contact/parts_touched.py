@@ -20,7 +20,7 @@ from quirk.system.system import System
 BEYOND = 1e-13
 
 
-def part_at(system: System, contact: Contact, state: State, before: int | None = None) -> int:
+def nearest_part(system: System, contact: Contact, state: State, before: int | None = None) -> int:
     """Return the index of the part (face, edge or corner) of a bounded surface nearest to the sphere at a state.
 
     The part with the index `before` is kept while the center of the sphere is within its borders.

@@ -40,7 +40,7 @@ class RopeState:
 
     Attributes
     ----------
-    states : STICKS, AHEAD, BACK or FREE for each stop (guide point) with friction
+    states_after_event : STICKS, AHEAD, BACK or FREE for each stop (guide point) with friction
     slack : whether the rope is slack
     below : for each stop with friction, how far (N) the friction margins ahead and back may fall below zero while the
         rope sticks; this covers the error of the ratio of tensions at the end of slip
@@ -92,7 +92,7 @@ class RopeStates:
                     watch(b, SLIPS_BACK, f"{MARGIN_BACK} {stop}", -1, -now.below[b][1])
         return found
 
-    def states(
+    def states_after_event(
         self, before: Mapping[str, RopeState], hit: Sequence[Key], t: float, state: State, base: Configuration
     ) -> dict[str, RopeState]:
         """Return the state of each rope after events, by name.

@@ -14,7 +14,7 @@ import numpy as np
 
 from quirk.bodies.state import State
 from quirk.constraints.unilateral import Unilateral
-from quirk.dynamics.contact.lcp import pushes as pushes_of
+from quirk.dynamics.contact.lcp import solve_lcp
 from quirk.dynamics.model.applied_loads import coordinate_at
 from quirk.events.quantity import Gap
 
@@ -157,7 +157,7 @@ def far_step(B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray) -> t
     """
     alike = 0.5 * (B + B.T)
     by_push = np.linalg.solve(alike, G)
-    held = pushes_of(G.T @ by_push, gaps + by_push.T @ g)
+    held = solve_lcp(G.T @ by_push, gaps + by_push.T @ g)
     return near_step(B, g, G, gaps, np.zeros(len(gaps), dtype=bool) if held is None else held > 0)
 
 

@@ -21,43 +21,43 @@ from dataclasses import replace
 
 import numpy as np
 
-from .compliance import yielding
+from .compliance import modes_of_compliant_contacts
 from .contact_modes import (
     DEPENDENT,
-    NOTHING,
-    Case,
+    RELATIVE_ZERO,
     ContactModes,
-    Grip,
-    Problem,
-    acts,
-    ahead_of,
-    excess,
-    forces_in,
-    held_rows,
-    load_of,
+    ContactProblem,
+    FrictionElement,
+    TrialModes,
+    active_rows,
+    forces_of_modes,
+    has_normal_load,
+    limit_excess,
+    normal_load_of,
+    unit_vector,
 )
-from .gauss_seidel import swept
-from .lcp import completed
-from .loads_at_rest import held_by_all
+from .gauss_seidel import gauss_seidel_modes
+from .lcp import independent_columns
+from .loads_at_rest import loads_with_all_sticking
 
 # Relative tolerance of a friction force at its limit, used if an event has located the instant.
 AT_LIMIT = 1e-10
 # Relative reduction of friction limits in a second search if the first one fails; large compared with the accuracy of
 # slip directions.
-LOWERED = 1e-6
+COEFFICIENT_REDUCTION = 1e-6
 # Maximum number of mode changes in a search, and of visits to the same modes (cycling).
-MOST_CHANGES, MOST_REPEATED = 100, 8
+MAX_MODE_CHANGES, MAX_VISITS = 100, 8
 # Accuracy of loads from the compliance limit, over the largest load.
-SHARED = 1e-6
+COMPLIANCE_ACCURACY = 1e-6
 # Tensile loads of contacts below this fraction of the largest force are round-off, in this search and in runs.
 UNLOADED = 1e-9
 
 
-def coulomb(
+def solve_coulomb(
     W: np.ndarray,
     q: np.ndarray,
     contacts: Sequence[int],
-    grips: Sequence[Grip],
+    elements: Sequence[FrictionElement],
     noise: np.ndarray | float = 0.0,
     compliance: np.ndarray | float = 1.0,
 ) -> ContactModes | None:
@@ -70,247 +70,283 @@ def coulomb(
     W : (r, r) accelerations along r rows per unit force along each row
     q : (r,) accelerations without these forces
     contacts : indices of the rows of all closed contacts
-    grips : all friction elements
+    elements : all friction elements
     noise : (r,) round-off of w
     compliance : (r,) relative compliances of the rows, for dependent contacts
     """
     shape = q.shape
-    problem = Problem(W, q, grips, np.broadcast_to(noise, shape), np.broadcast_to(compliance, shape))
-    if grips and _dependent(problem, contacts):
-        modes = _all_held(problem, contacts) or _shared_out(problem, contacts)
+    problem = ContactProblem(W, q, elements, np.broadcast_to(noise, shape), np.broadcast_to(compliance, shape))
+    if elements and _rows_are_dependent(problem, contacts):
+        modes = _all_sticking(problem, contacts) or _compliance_limit(problem, contacts)
         if modes is not None:
             return modes
-    modes = _found(problem, contacts)
-    if modes is None and grips:
-        modes = _found(replace(problem, grips=[_lowered(grip) for grip in grips]), contacts)
+    modes = _search_from_guesses(problem, contacts)
+    if modes is None and elements:
+        modes = _search_from_guesses(
+            replace(problem, elements=[_with_lower_coefficients(element) for element in elements]), contacts
+        )
     return modes
 
 
-def _dependent(problem: Problem, contacts: Sequence[int]) -> bool:
+def _rows_are_dependent(problem: ContactProblem, contacts: Sequence[int]) -> bool:
     """Return whether the rows of closed contacts and non-sliding friction are linearly dependent."""
-    sticking = [row for grip in problem.grips if grip.moving is None for row in grip.rows]
+    sticking = [row for element in problem.elements if element.slip_direction is None for row in element.rows]
     rows = [row for row in (*contacts, *sticking) if problem.W[row, row] > 0]
     scale = np.sqrt(np.diag(problem.W)[rows])
     sizes = np.linalg.eigvalsh(problem.W[np.ix_(rows, rows)] / scale[:, None] / scale)
     return bool(sizes[0] <= DEPENDENT * sizes[-1]) if rows else False
 
 
-def _all_held(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
+def _all_sticking(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | None:
     """Return contact modes in which all contacts and all friction that does not slide yet remain at rest, or None.
 
     Sliding contacts that would be in tension are opened. The result is None if the loads violate an inequality.
     """
-    if any(grip.at_limit for grip in problem.grips):
+    if any(element.at_limit for element in problem.elements):
         return None
-    joints = [grip for grip in problem.grips if grip.contact is None]
-    driven = [row for grip in joints for row in grip.rows if problem.W[row, row] == 0]
-    if (np.abs(problem.q) > problem.slow(np.zeros(len(problem.q))))[driven].any():
+    joints = [element for element in problem.elements if element.contact is None]
+    driven = [row for element in joints for row in element.rows if problem.W[row, row] == 0]
+    if (np.abs(problem.q) > problem.zero_threshold(np.zeros(len(problem.q))))[driven].any():
         return None
-    closed, sliding = [*contacts], {grip.contact for grip in problem.grips if grip.moving is not None}
+    closed, slip_directions = (
+        [*contacts],
+        {element.contact for element in problem.elements if element.slip_direction is not None},
+    )
     while closed or joints:
-        grips = [grip for grip in problem.grips if grip.contact is None or grip.contact in closed]
-        loads = held_by_all(problem.W, problem.q, closed, grips, problem.compliance)
+        elements = [element for element in problem.elements if element.contact is None or element.contact in closed]
+        loads = loads_with_all_sticking(problem.W, problem.q, closed, elements, problem.compliance)
         if loads is None:
             return None
         z, margin = loads
         if margin > 0:
             opened = [c for c in contacts if c not in closed]
-            if (problem.w(z)[opened] < -problem.slow(z)[opened]).any():
+            if (problem.w(z)[opened] < -problem.zero_threshold(z)[opened]).any():
                 return None
-            return _settled(problem, z, Case({*closed}, [grip.moving for grip in problem.grips], z))
-        pulled = min(sliding.intersection(closed), key=lambda c: z[c], default=None)
-        if pulled is None or z[pulled] > 0:
+            return _as_contact_modes(
+                problem, z, TrialModes({*closed}, [element.slip_direction for element in problem.elements], z)
+            )
+        tensile = min(slip_directions.intersection(closed), key=lambda c: z[c], default=None)
+        if tensile is None or z[tensile] > 0:
             return None
-        closed.remove(pulled)
+        closed.remove(tensile)
     return None
 
 
-def _shared_out(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
+def _compliance_limit(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | None:
     """Return the contact modes in the limit of vanishing compliance, or None if the search fails.
 
     Their loads are computed again for rigid contacts, to the accuracy of round-off.
     """
-    case = yielding(problem, contacts)
-    if case is None:
+    trial = modes_of_compliant_contacts(problem, contacts)
+    if trial is None:
         return None
-    z = _without_pull(problem, case)
-    if z is None or not _agrees(problem, z, contacts, case):
+    z = _with_tensile_contacts_open(problem, trial)
+    if z is None or not _satisfies_inequalities(problem, z, contacts, trial):
         return None
-    case.near = z
-    return _settled(problem, z, case)
+    trial.initial_guess = z
+    return _as_contact_modes(problem, z, trial)
 
 
-def _without_pull(problem: Problem, case: Case) -> np.ndarray | None:
+def _with_tensile_contacts_open(problem: ContactProblem, trial: TrialModes) -> np.ndarray | None:
     """Return the forces (r,) after contacts in tension are opened one by one, or None if Newton's method fails.
 
     Modes in the limit of vanishing compliance may count a barely unloaded contact as loaded; a run would open it
-    immediately. The contact modes `case` are modified.
+    immediately. The contact modes `trial` are modified.
     """
     while True:
-        z = forces_in(problem, case, turning=False)
-        worst = None if z is None else min(case.pushing, key=lambda c: z[c], default=None)
+        z = forces_of_modes(problem, trial, turning=False)
+        worst = None if z is None else min(trial.loaded, key=lambda c: z[c], default=None)
         if z is None or worst is None or z[worst] >= -UNLOADED * np.abs(z).max():
             return z
-        case.pushing.discard(worst)
-        case.near = z
+        trial.loaded.discard(worst)
+        trial.initial_guess = z
 
 
-def _agrees(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case) -> bool:
+def _satisfies_inequalities(problem: ContactProblem, z: np.ndarray, contacts: Sequence[int], trial: TrialModes) -> bool:
     """Return whether the forces z (r,) satisfy all inequalities of contact and friction.
 
-    `contacts` are the rows of all closed contacts, and `case` are the contact modes. The tolerance is the accuracy of
+    `contacts` are the rows of all closed contacts, and `trial` are the contact modes. The tolerance is the accuracy of
     the search by vanishing compliance, not round-off.
     """
     w, largest = problem.w(z), np.abs(z).max(initial=0.0)
-    slow = problem.slow(z) * SHARED / NOTHING
-    if (z[list(contacts)] < -SHARED * largest).any() or (w[list(contacts)] < -slow[list(contacts)]).any():
+    zero_threshold = problem.zero_threshold(z) * COMPLIANCE_ACCURACY / RELATIVE_ZERO
+    if (z[list(contacts)] < -COMPLIANCE_ACCURACY * largest).any() or (
+        w[list(contacts)] < -zero_threshold[list(contacts)]
+    ).any():
         return False
-    for grip, e in zip(problem.grips, case.sliding, strict=True):
-        if not acts(grip, case):
+    for element, e in zip(problem.elements, trial.slip_directions, strict=True):
+        if not has_normal_load(element, trial):
             continue
-        if e is None and grip.static < np.inf and excess(grip, z, case) > SHARED * largest:
+        if e is None and element.static < np.inf and limit_excess(element, z, trial) > COMPLIANCE_ACCURACY * largest:
             return False
-        if e is not None and grip.moving is None and float(w[grip.rows] @ e) < -slow[grip.rows].max():
+        if (
+            e is not None
+            and element.slip_direction is None
+            and float(w[element.rows] @ e) < -zero_threshold[element.rows].max()
+        ):
             return False
     return True
 
 
-def _lowered(grip: Grip) -> Grip:
+def _with_lower_coefficients(element: FrictionElement) -> FrictionElement:
     """Return a copy of a friction element with slightly lower coefficients.
 
     Slightly different coefficients separate elements that reach their limits simultaneously.
     """
-    return replace(grip, coefficient=(1.0 - LOWERED) * grip.coefficient, static=(1.0 - LOWERED) * grip.static)
+    return replace(
+        element,
+        coefficient=(1.0 - COEFFICIENT_REDUCTION) * element.coefficient,
+        static=(1.0 - COEFFICIENT_REDUCTION) * element.static,
+    )
 
 
-def _found(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
+def _search_from_guesses(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | None:
     """Search for contact modes that satisfy all inequalities, from several initial guesses; contacts may be dependent.
 
     The initial guesses are: all friction without slip sticks; all friction without slip slides along the accelerations
     without friction; and the modes found by projected Gauss-Seidel sweeps. The result is None if all searches fail.
     """
-    q, grips, none = problem.q, problem.grips, np.zeros(len(problem.q))
-    slow = problem.slow(none)
+    q, elements, none = problem.q, problem.elements, np.zeros(len(problem.q))
+    zero_threshold = problem.zero_threshold(none)
     # Friction that never slips can stick at a contact without load.
-    rough = {grip.contact for grip in grips if grip.static == np.inf}
-    pushing = {c for c in contacts if q[c] < 0 or (c in rough and q[c] <= slow[c])}
-    moving = [grip.moving for grip in grips]
-    modes = _search(problem, contacts, Case({*pushing}, [*moving], none))
-    if modes is not None or not grips:
+    never_slipping = {element.contact for element in elements if element.static == np.inf}
+    loaded = {c for c in contacts if q[c] < 0 or (c in never_slipping and q[c] <= zero_threshold[c])}
+    known_directions = [element.slip_direction for element in elements]
+    modes = _search(problem, contacts, TrialModes({*loaded}, [*known_directions], none))
+    if modes is not None or not elements:
         return modes
-    sliding = [
-        ahead_of(q[grip.rows]) if e is None and grip.static < np.inf else e
-        for grip, e in zip(grips, moving, strict=True)
+    slip_directions = [
+        unit_vector(q[element.rows]) if e is None and element.static < np.inf else e
+        for element, e in zip(elements, known_directions, strict=True)
     ]
-    modes = _search(problem, contacts, Case({*pushing}, sliding, none))
-    for case in swept(problem, contacts) if modes is None else ():
-        modes = _search(problem, contacts, case)
+    modes = _search(problem, contacts, TrialModes({*loaded}, slip_directions, none))
+    for trial in gauss_seidel_modes(problem, contacts) if modes is None else ():
+        modes = _search(problem, contacts, trial)
         if modes is not None:
             return modes
     return modes
 
 
-def _search(problem: Problem, contacts: Sequence[int], case: Case) -> ContactModes | None:
+def _search(problem: ContactProblem, contacts: Sequence[int], trial: TrialModes) -> ContactModes | None:
     """Change one contact mode at a time until all inequalities hold; return the modes, or None if the search cycles.
 
-    `case` are the initial modes, and `contacts` the rows of all closed contacts.
+    `trial` are the initial modes, and `contacts` the rows of all closed contacts.
     """
     seen: Counter[tuple] = Counter()
-    for _ in range(MOST_CHANGES):
-        z = forces_in(problem, case)
+    for _ in range(MAX_MODE_CHANGES):
+        z = forces_of_modes(problem, trial)
         if z is None:
             return None
-        case.near = z
-        if not _changed(problem, z, contacts, case):
-            return _settled(problem, z, case)
-        seen[case.key] += 1
-        if seen[case.key] > MOST_REPEATED:
+        trial.initial_guess = z
+        if not _switch_worst_mode(problem, z, contacts, trial):
+            return _as_contact_modes(problem, z, trial)
+        seen[trial.key] += 1
+        if seen[trial.key] > MAX_VISITS:
             return None
     return None
 
 
-def _changed(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case) -> bool:
+def _switch_worst_mode(problem: ContactProblem, z: np.ndarray, contacts: Sequence[int], trial: TrialModes) -> bool:
     """Change the contact mode with the worst violation of its inequality; return False if there is no violation.
 
-    z are the forces for the contact modes `case`, and `contacts` the rows of all closed contacts.
+    z are the forces for the contact modes `trial`, and `contacts` the rows of all closed contacts.
     """
-    small, slow, w = NOTHING * np.abs(z).max(initial=0.0), problem.slow(z), problem.w(z)
+    force_threshold, zero_threshold, w = (
+        RELATIVE_ZERO * np.abs(z).max(initial=0.0),
+        problem.zero_threshold(z),
+        problem.w(z),
+    )
     # Friction that should slide may, while constrained, load or open its contact: check it first.
-    if _slips(z, w, slow, small, problem.grips, case):
+    if _switch_to_sliding(z, w, zero_threshold, force_threshold, problem.elements, trial):
         return True
-    worst = min(case.pushing, key=lambda c: z[c], default=None)
-    if worst is not None and z[worst] < -small:
-        case.pushing.discard(worst)
+    worst = min(trial.loaded, key=lambda c: z[c], default=None)
+    if worst is not None and z[worst] < -force_threshold:
+        trial.loaded.discard(worst)
         return True
-    open_ones = [c for c in contacts if c not in case.pushing]
-    worst = min(open_ones, key=lambda c: w[c] / slow[c], default=None)
-    if worst is not None and w[worst] < -slow[worst]:
-        case.pushing.add(worst)
+    open_ones = [c for c in contacts if c not in trial.loaded]
+    worst = min(open_ones, key=lambda c: w[c] / zero_threshold[c], default=None)
+    if worst is not None and w[worst] < -zero_threshold[worst]:
+        trial.loaded.add(worst)
         return True
-    return _turns(w, slow, problem.grips, case)
+    return _switch_to_sticking(w, zero_threshold, problem.elements, trial)
 
 
-def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: Sequence[Grip], case: Case) -> bool:
+def _switch_to_sliding(
+    z: np.ndarray,
+    w: np.ndarray,
+    zero_threshold: np.ndarray,
+    force_threshold: float,
+    elements: Sequence[FrictionElement],
+    trial: TrialModes,
+) -> bool:
     """Switch the friction element with the worst violation from sticking to sliding; return False if none violates.
 
     A violation is a force outside the friction cone, or any slip. z and w (r,) are the forces and accelerations; below
-    `small` and `slow` (r,) they count as zero. `grips` are the friction elements, and `case` are the contact modes,
-    which are modified.
+    `force_threshold` and `zero_threshold` (r,) they count as zero. `elements` are the friction elements, and `trial`
+    are the contact modes, which are modified.
     """
     worst: int | None = None
-    most = 0.0
-    for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
-        N, _ = load_of(grip, z, case)
-        if e is not None or not acts(grip, case):
+    largest_violation = 0.0
+    for k, (element, e) in enumerate(zip(elements, trial.slip_directions, strict=True)):
+        N, _ = normal_load_of(element, z, trial)
+        if e is not None or not has_normal_load(element, trial):
             continue
-        force = float(np.linalg.norm(z[grip.rows]))
-        limit = grip.static * (1.0 - AT_LIMIT if grip.at_limit else 1.0)
+        force = float(np.linalg.norm(z[element.rows]))
+        limit = element.static * (1.0 - AT_LIMIT if element.at_limit else 1.0)
         # Friction with infinite coefficient sticks even without load.
         limit = limit * max(N, 0.0) if limit < np.inf else np.inf
-        beyond = force - limit - small
-        if (np.abs(w[grip.rows]) > slow[grip.rows]).any() and limit < np.inf:
-            beyond = np.inf
-        if beyond > most:
-            worst, most = k, beyond
+        violation = force - limit - force_threshold
+        if (np.abs(w[element.rows]) > zero_threshold[element.rows]).any() and limit < np.inf:
+            violation = np.inf
+        if violation > largest_violation:
+            worst, largest_violation = k, violation
     if worst is None:
         return False
-    rows = grips[worst].rows
-    along = -z[rows] if most < np.inf else w[rows]
-    case.sliding[worst] = along / np.linalg.norm(along)
+    rows = elements[worst].rows
+    direction = -z[rows] if largest_violation < np.inf else w[rows]
+    trial.slip_directions[worst] = direction / np.linalg.norm(direction)
     return True
 
 
-def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -> bool:
+def _switch_to_sticking(
+    w: np.ndarray, zero_threshold: np.ndarray, elements: Sequence[FrictionElement], trial: TrialModes
+) -> bool:
     """Switch one friction element from sliding to sticking if its slip is opposite to its assumed direction.
 
-    Returns False if there is no such element. w (r,) are the accelerations, which count as zero below `slow` (r,).
-    `grips` are the friction elements, and `case` are the contact modes, which are modified.
+    Returns False if there is no such element. w (r,) are the accelerations, which count as zero below `zero_threshold`
+    (r,). `elements` are the friction elements, and `trial` are the contact modes, which are modified.
     """
-    for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
-        if e is None or grip.moving is not None or not acts(grip, case):
+    for k, (element, e) in enumerate(zip(elements, trial.slip_directions, strict=True)):
+        if e is None or element.slip_direction is not None or not has_normal_load(element, trial):
             continue
-        if float(w[grip.rows] @ e) < -slow[grip.rows].max():
-            case.sliding[k] = None
+        if float(w[element.rows] @ e) < -zero_threshold[element.rows].max():
+            trial.slip_directions[k] = None
             return True
     return False
 
 
-def _settled(problem: Problem, z: np.ndarray, case: Case) -> ContactModes:
-    """Return the result of the search for the contact modes `case`, with their forces z (r,)."""
-    W, grips, r = problem.W, problem.grips, len(z)
-    held = held_rows(W, grips, case)
-    pushing = np.isin(np.arange(r), sorted(case.pushing)) & held
-    rows = completed(W, completed(W, np.zeros(r, dtype=bool), pushing), held)
-    driven = [e is not None and _follows(W, rows, g, e) for g, e in zip(grips, case.sliding, strict=True)]
-    return ContactModes(z, problem.w(z), held, rows, [*case.sliding], driven, problem.slow(z))
+def _as_contact_modes(problem: ContactProblem, z: np.ndarray, trial: TrialModes) -> ContactModes:
+    """Return the result of the search for the contact modes `trial`, with their forces z (r,)."""
+    W, elements, r = problem.W, problem.elements, len(z)
+    active = active_rows(W, elements, trial)
+    loaded = np.isin(np.arange(r), sorted(trial.loaded)) & active
+    rows = independent_columns(W, independent_columns(W, np.zeros(r, dtype=bool), loaded), active)
+    driven = [
+        e is not None and _slip_is_dependent(W, rows, g, e)
+        for g, e in zip(elements, trial.slip_directions, strict=True)
+    ]
+    return ContactModes(z, problem.w(z), active, rows, [*trial.slip_directions], driven, problem.zero_threshold(z))
 
 
-def _follows(W: np.ndarray, held: np.ndarray, grip: Grip, e: np.ndarray) -> bool:
+def _slip_is_dependent(W: np.ndarray, active: np.ndarray, element: FrictionElement, e: np.ndarray) -> bool:
     """Return whether the slip of a friction element in the direction e is determined by the constrained rows.
 
-    `held` (r,) is the mask of the constrained rows, which are independent, and W is the matrix of the contact problem.
+    `active` (r,) is the mask of the constrained rows, which are independent, and W is the matrix of the contact
+    problem.
     """
-    row, response = e @ W[grip.rows], float(e @ W[np.ix_(grip.rows, grip.rows)] @ e)
-    if not held.any():
+    row, response = e @ W[element.rows], float(e @ W[np.ix_(element.rows, element.rows)] @ e)
+    if not active.any():
         return False
-    return bool(response - row[held] @ np.linalg.solve(W[np.ix_(held, held)], row[held]) <= NOTHING * response)
+    return bool(
+        response - row[active] @ np.linalg.solve(W[np.ix_(active, active)], row[active]) <= RELATIVE_ZERO * response
+    )

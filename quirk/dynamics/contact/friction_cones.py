@@ -17,15 +17,15 @@ LOADS = 3
 # Newton's method: maximum number of steps; relative residual at convergence; maximum number of halvings of a step; the
 # least decrease of the dual as a fraction of the linear prediction; and the relative round-off of the dual, which close
 # to the solution is larger than its decrease.
-MOST_STEPS, CONVERGED, HALVED, DESCENT, ROUND_OFF = 100, 1e-12, 30, 1e-4, 1e-15
+MAX_STEPS, CONVERGED, MAX_HALVINGS, SUFFICIENT_DECREASE, ROUND_OFF = 100, 1e-12, 30, 1e-4, 1e-15
 # Regularization of the Newton matrix, singular where some directions do not change the loads: its least value, and its
 # ratio to the relative residual (Levenberg).
-REGULAR, LEVENBERG = 1e-13, 1e-2
+REGULARIZATION, LEVENBERG = 1e-13, 1e-2
 # Largest relative residual of loads that are accepted after the last step.
-SERVES = 1e-9
+ACCEPTED = 1e-9
 
 
-def least_norm(
+def least_norm_loads(
     V: np.ndarray, c: np.ndarray, coefficients: np.ndarray, limits: np.ndarray | float = 0.0
 ) -> np.ndarray | None:
     """Return the loads z (3 m,) of minimum norm inside the friction cones with V^T z = c; None if the search fails.
@@ -39,58 +39,63 @@ def least_norm(
     """
     limits = np.broadcast_to(limits, coefficients.shape)
     y, size = c.copy(), float(np.linalg.norm(c))
-    z, slope = _projected(V @ y, coefficients, limits)
-    for _ in range(MOST_STEPS):
-        missed = V.T @ z - c
-        off = float(np.linalg.norm(missed)) / size if size > 0 else 0.0
-        if off <= CONVERGED:
+    z, jacobian = _projection(V @ y, coefficients, limits)
+    for _ in range(MAX_STEPS):
+        residual = V.T @ z - c
+        relative_residual = float(np.linalg.norm(residual)) / size if size > 0 else 0.0
+        if relative_residual <= CONVERGED:
             break
-        step = -np.linalg.solve(V.T @ slope @ V + max(REGULAR, LEVENBERG * off) * np.eye(len(c)), missed)
-        value, promise, part = z @ (V @ y) - 0.5 * z @ z - c @ y, missed @ step, 1.0
+        step = -np.linalg.solve(
+            V.T @ jacobian @ V + max(REGULARIZATION, LEVENBERG * relative_residual) * np.eye(len(c)), residual
+        )
+        value, predicted_decrease, part = z @ (V @ y) - 0.5 * z @ z - c @ y, residual @ step, 1.0
         value += ROUND_OFF * (np.abs(z) @ np.abs(V @ y) + np.abs(c) @ np.abs(y))
-        for _ in range(HALVED):
+        for _ in range(MAX_HALVINGS):
             moved = V @ (y + part * step)
-            tried, slope_tried = _projected(moved, coefficients, limits)
-            if tried @ moved - 0.5 * tried @ tried - c @ (y + part * step) <= value + DESCENT * part * promise:
+            tried, jacobian_tried = _projection(moved, coefficients, limits)
+            if (
+                tried @ moved - 0.5 * tried @ tried - c @ (y + part * step)
+                <= value + SUFFICIENT_DECREASE * part * predicted_decrease
+            ):
                 break
             part *= 0.5
-        y, z, slope = y + part * step, tried, slope_tried
-    return z if np.linalg.norm(V.T @ z - c) <= SERVES * size else None
+        y, z, jacobian = y + part * step, tried, jacobian_tried
+    return z if np.linalg.norm(V.T @ z - c) <= ACCEPTED * size else None
 
 
-def inside(z: np.ndarray, coefficients: np.ndarray, limits: np.ndarray | float = 0.0) -> bool:
+def is_inside_cones(z: np.ndarray, coefficients: np.ndarray, limits: np.ndarray | float = 0.0) -> bool:
     """Return whether the loads (3 m,) of m contacts and joints are inside the friction cones and constant limits."""
     loads = z.reshape(-1, LOADS)
-    across = np.linalg.norm(loads[:, 1:], axis=1)
+    tangential = np.linalg.norm(loads[:, 1:], axis=1)
     limit = np.where(np.isfinite(coefficients), coefficients, 1.0) * loads[:, 0] + limits
-    return bool((loads[:, 0] >= 0).all() and ((across <= limit) | ~np.isfinite(coefficients)).all())
+    return bool((loads[:, 0] >= 0).all() and ((tangential <= limit) | ~np.isfinite(coefficients)).all())
 
 
-def _projected(z: np.ndarray, coefficients: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _projection(z: np.ndarray, coefficients: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the projection of loads z (3 m,) onto the friction cones of m contacts, and its Jacobian (3 m, 3 m).
 
     `coefficients` (m,) are the friction coefficients. `limits` (m,) are the constant limits of joints, 0 for contacts.
     """
-    projected, slope = np.zeros_like(z), np.zeros((len(z), len(z)))
+    projected, jacobian = np.zeros_like(z), np.zeros((len(z), len(z)))
     for k, (mu, limit) in enumerate(zip(coefficients, limits, strict=True)):
         part = slice(LOADS * k, LOADS * (k + 1))
         n, t = z[part][0], z[part][1:]
         size = float(np.linalg.norm(t))
         if limit > 0:
-            across = np.eye(LOADS - 1)
+            tangential = np.eye(LOADS - 1)
             if size > limit:
-                t, across = limit / size * t, limit / size * (across - np.outer(t, t) / size**2)
-            projected[part], slope[part, part] = [0.0, *t], np.pad(across, ((1, 0), (1, 0)))
+                t, tangential = limit / size * t, limit / size * (tangential - np.outer(t, t) / size**2)
+            projected[part], jacobian[part, part] = [0.0, *t], np.pad(tangential, ((1, 0), (1, 0)))
         elif mu == np.inf:
-            projected[part], slope[part, part] = [max(n, 0.0), *t], np.diag([float(n > 0), 1.0, 1.0])
+            projected[part], jacobian[part, part] = [max(n, 0.0), *t], np.diag([float(n > 0), 1.0, 1.0])
         elif n >= 0 and size <= mu * n:
-            projected[part], slope[part, part] = z[part], np.eye(LOADS)
+            projected[part], jacobian[part, part] = z[part], np.eye(LOADS)
         elif mu * size > -n:
             e = t / size if size > 0 else np.zeros(2)
             along = np.array([1.0, *(mu * e)])
-            pushes = float(along @ z[part]) / (1.0 + mu * mu)
-            projected[part] = pushes * along
-            slope[part, part] = np.outer(along, along) / (1.0 + mu * mu)
+            normal = float(along @ z[part]) / (1.0 + mu * mu)
+            projected[part] = normal * along
+            jacobian[part, part] = np.outer(along, along) / (1.0 + mu * mu)
             if size > 0:
-                slope[part, part][1:, 1:] += mu * pushes / size * (np.eye(2) - np.outer(e, e))
-    return projected, slope
+                jacobian[part, part][1:, 1:] += mu * normal / size * (np.eye(2) - np.outer(e, e))
+    return projected, jacobian

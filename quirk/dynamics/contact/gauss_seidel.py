@@ -9,42 +9,48 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .contact_modes import Case, Problem, ahead_of, load_of_joint
+from .contact_modes import ContactProblem, TrialModes, joint_normal_load, unit_vector
 
 # Numbers of sweeps after which the modes are tried.
 SWEEPS = 10, 30, 100, 300, 1000, 3000
 # Relative distance of a force from its limit within which it counts as at the limit, given the accuracy of sweeps.
-SWEPT = 1e-6
+LIMIT_TOLERANCE = 1e-6
 
 
-def swept(problem: Problem, contacts: Sequence[int]) -> Iterator[Case]:
+def gauss_seidel_modes(problem: ContactProblem, contacts: Sequence[int]) -> Iterator[TrialModes]:
     """Yield trial contact modes for the search, from the forces after increasing numbers of Gauss-Seidel sweeps.
 
     `contacts` are the rows of all closed contacts. Nonlinear Gauss-Seidel method: Jean, Comput. Methods Appl. Mech.
     Eng. 177 (1999).
     """
-    W, q, grips = problem.W, problem.q, problem.grips
+    W, q, elements = problem.W, problem.q, problem.elements
     z, diagonal = np.zeros(len(q)), np.diag(W)
-    steps = [max(float(np.linalg.eigvalsh(W[np.ix_(g.rows, g.rows)])[-1]), np.finfo(float).tiny) for g in grips]
-    full = [False] * len(grips)
+    steps = [max(float(np.linalg.eigvalsh(W[np.ix_(g.rows, g.rows)])[-1]), np.finfo(float).tiny) for g in elements]
+    at_limit = [False] * len(elements)
     for n in range(1, SWEEPS[-1] + 1):
         for c in contacts:
             if diagonal[c] > 0:
                 z[c] = max(0.0, z[c] - (W[c] @ z + q[c]) / diagonal[c])
-        for k, grip in enumerate(grips):
-            rows = grip.rows
-            load = max(float(z[grip.contact]) if grip.contact is not None else load_of_joint(grip, z)[0], 0.0)
-            if grip.moving is not None:
-                z[rows] = -grip.coefficient * load * grip.moving
+        for k, element in enumerate(elements):
+            rows = element.rows
+            load = max(
+                float(z[element.contact]) if element.contact is not None else joint_normal_load(element, z)[0], 0.0
+            )
+            if element.slip_direction is not None:
+                z[rows] = -element.coefficient * load * element.slip_direction
                 continue
             tried = z[rows] - (W[rows] @ z + q[rows]) / steps[k]
-            size, limit = float(np.linalg.norm(tried)), grip.static * load if load > 0 else 0.0
-            full[k] = size > (1.0 - SWEPT) * limit
-            z[rows] = tried * (grip.coefficient * load / size) if size > limit else tried
+            size, limit = float(np.linalg.norm(tried)), element.static * load if load > 0 else 0.0
+            at_limit[k] = size > (1.0 - LIMIT_TOLERANCE) * limit
+            z[rows] = tried * (element.coefficient * load / size) if size > limit else tried
         if n in SWEEPS:
-            pushing = {c for c in contacts if z[c] > 0}
-            sliding = [
-                grip.moving if grip.moving is not None else ahead_of(-z[grip.rows]) if full[k] else None
-                for k, grip in enumerate(grips)
+            loaded = {c for c in contacts if z[c] > 0}
+            slip_directions = [
+                element.slip_direction
+                if element.slip_direction is not None
+                else unit_vector(-z[element.rows])
+                if at_limit[k]
+                else None
+                for k, element in enumerate(elements)
             ]
-            yield Case(pushing, sliding, z.copy())
+            yield TrialModes(loaded, slip_directions, z.copy())

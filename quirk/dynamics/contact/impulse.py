@@ -28,7 +28,7 @@ from ..sparse.solver.joint_loads import JointLoads
 from ..sparse.solver.solver import Solver
 
 # Number of corrections of the velocities; the second one removes round-off of the first.
-TIMES = 2
+CORRECTIONS = 2
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Impulse:
     torque: np.ndarray
 
 
-def jump(solver: Solver, y: np.ndarray, t: float) -> tuple[np.ndarray, dict[str, Impulse]]:
+def velocity_jump(solver: Solver, y: np.ndarray, t: float) -> tuple[np.ndarray, dict[str, Impulse]]:
     """Return the state with the nearest velocities that satisfy all rows, and the impulses of constraints by name.
 
     State and result are flat states (13 n + k,). The independent rows of `solver` must have been selected at this
@@ -56,16 +56,16 @@ def jump(solver: Solver, y: np.ndarray, t: float) -> tuple[np.ndarray, dict[str,
         return y, {}
     total = np.zeros(model.rows)
     lanes = solver.slots.state_to_lanes(y)
-    for _ in range(TIMES):
-        missing = -solver.residuals(lanes, t)[:, 1]
-        change, multipliers = solver.respond(lanes, t, missing, np.zeros((len(model.mass), 6)))
+    for _ in range(CORRECTIONS):
+        residual = -solver.residuals(lanes, t)[:, 1]
+        change, multipliers = solver.respond(lanes, t, residual, np.zeros((len(model.mass), 6)))
         total += multipliers
-        y = with_change(y, change)
+        y = add_velocity_jump(y, change)
         lanes = solver.slots.state_to_lanes(y)
     return y, impulses(solver, y, total)
 
 
-def with_change(y: np.ndarray, change: np.ndarray) -> np.ndarray:
+def add_velocity_jump(y: np.ndarray, change: np.ndarray) -> np.ndarray:
     """Return the state y (13 n + k,) with velocity jumps `change` (n, 6) of n bodies added.
 
     The first three columns are jumps of linear velocities in the inertial frame, the last three jumps of angular
@@ -89,7 +89,7 @@ def impulses(solver: Solver, y: np.ndarray, multipliers: np.ndarray) -> dict[str
     return {name: Impulse(force[k], torque[k]) for k, name in enumerate(solver.model.joint_rows)}
 
 
-def moved_onto(solver: Solver, y: np.ndarray, t: float) -> np.ndarray | None:
+def project_poses(solver: Solver, y: np.ndarray, t: float) -> np.ndarray | None:
     """Return the state with the nearest poses that satisfy all rows at time t (s), and with unchanged velocities.
 
     States are flat (13 n + k,). The result is None if the projection fails.
@@ -102,7 +102,7 @@ def moved_onto(solver: Solver, y: np.ndarray, t: float) -> np.ndarray | None:
     return moved
 
 
-def distance(model: Model, y: np.ndarray, other: np.ndarray) -> float:
+def largest_displacement(model: Model, y: np.ndarray, other: np.ndarray) -> float:
     """Return the largest displacement of a body between two states, m.
 
     A rotation counts as its angle times the characteristic length of the system.
@@ -112,7 +112,7 @@ def distance(model: Model, y: np.ndarray, other: np.ndarray) -> float:
     return float(max(np.abs(first.position - second.position).max(), model.length * np.abs(turn).max()))
 
 
-def with_angular_momentum(plant: CompiledModel, y: np.ndarray, before: np.ndarray, bodies: np.ndarray) -> np.ndarray:
+def restore_angular_momentum(plant: CompiledModel, y: np.ndarray, before: np.ndarray, bodies: np.ndarray) -> np.ndarray:
     """Return the state y, with the total angular momentum of some bodies restored to its value in the state `before`.
 
     `bodies` is a mask (n,) of the bodies, which must be free to rotate together as one rigid body. Moving bodies onto a
@@ -124,15 +124,15 @@ def with_angular_momentum(plant: CompiledModel, y: np.ndarray, before: np.ndarra
     for state in (wanted, present):
         state.velocity[~bodies] = 0.0
         state.angular_velocity[~bodies] = 0.0
-    missing = angular_momentum(model, wanted) - angular_momentum(model, present)
+    residual = angular_momentum(model, wanted) - angular_momentum(model, present)
     mass = model.mass[bodies]
     center = mass @ present.position[bodies] / mass.sum()
-    missing -= np.cross(center, linear_momentum(model, wanted) - linear_momentum(model, present))
+    residual -= np.cross(center, linear_momentum(model, wanted) - linear_momentum(model, present))
     R, arm = rotation.matrix(present.orientation[bodies]), present.position[bodies] - center
     inertia = np.einsum("nij,njk,nlk->il", R, model.inertia[bodies], R)
     inertia += np.einsum("n,n,ij->ij", mass, (arm**2).sum(axis=1), np.eye(3)) - np.einsum("n,ni,nj->ij", mass, arm, arm)
-    spin = np.linalg.lstsq(inertia, missing, rcond=1e-12)[0]
+    spin = np.linalg.lstsq(inertia, residual, rcond=1e-12)[0]
     change = np.zeros((len(model.mass), 6))
     change[bodies, :3] = np.cross(spin, arm)
     change[bodies, 3:] = np.einsum("nij,i->nj", R, spin)
-    return with_change(y, change)
+    return add_velocity_jump(y, change)

@@ -15,24 +15,24 @@ DEPENDENT = 1e-12
 # Least fraction of a diagonal entry left after elimination of other columns for a column to count as independent.
 INDEPENDENT = 1e-8
 # Largest violation, over the largest rate, of a solution; with a larger violation the problem has no solution.
-MISSED = 1e-9
+MAX_VIOLATION = 1e-9
 
 
-def completed(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
+def independent_columns(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
     """Return a mask (c,) of columns of W (c, c), a maximal linearly independent set.
 
     The set contains all columns in the mask `first`, which must be independent, and further columns from the mask
     `more`.
     """
-    held = first.copy()
+    independent = first.copy()
     for k in np.flatnonzero(more & ~first):
-        A = W[np.ix_(held, held)]
-        left = W[k, k] - (W[k, held] @ np.linalg.solve(A, W[held, k]) if held.any() else 0.0)
-        held[k] = left > INDEPENDENT * W[k, k]
-    return held
+        A = W[np.ix_(independent, independent)]
+        left = W[k, k] - (W[k, independent] @ np.linalg.solve(A, W[independent, k]) if independent.any() else 0.0)
+        independent[k] = left > INDEPENDENT * W[k, k]
+    return independent
 
 
-def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
+def solve_lcp(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
     """Return impulses x (c,) that solve the linear complementarity problem with W (c, c) and q (c,), or None.
 
     The positive entries of x belong to independent columns of W. The result is None if there is no solution.
@@ -48,26 +48,26 @@ def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
     size = np.abs(q * scale).max()
     A, b = W * scale * scale[:, None], q * scale / size
     D, V = np.linalg.eigh(A)
-    kept = DEPENDENT * D[-1] < D
-    root = np.sqrt(D[kept])[:, None] * V[:, kept].T
-    x, _ = nnls(root, -(V[:, kept].T @ b) / np.sqrt(D[kept]), maxiter=30 * len(q) + 30)
-    for solution in (_solved_again(A, b, x > 0), x):
-        if not (A @ solution + b < -MISSED).any():
+    significant = DEPENDENT * D[-1] < D
+    root = np.sqrt(D[significant])[:, None] * V[:, significant].T
+    x, _ = nnls(root, -(V[:, significant].T @ b) / np.sqrt(D[significant]), maxiter=30 * len(q) + 30)
+    for solution in (_refined(A, b, x > 0), x):
+        if not (A @ solution + b < -MAX_VIOLATION).any():
             return solution * scale * size
     return None
 
 
-def _solved_again(A: np.ndarray, b: np.ndarray, held: np.ndarray) -> np.ndarray:
+def _refined(A: np.ndarray, b: np.ndarray, independent: np.ndarray) -> np.ndarray:
     """Return impulses x (c,) with A x + b = 0, solved again so that the error is only round-off.
 
-    x is zero outside the mask `held` (c,). Nonpositive impulses of contacts in the mask are due to round-off, and are
-    set to zero.
+    x is zero outside the mask `independent` (c,). Nonpositive impulses of contacts in the mask are due to round-off,
+    and are set to zero.
     """
-    x, held = np.zeros_like(b), held.copy()
-    while held.any():
-        exact = np.linalg.solve(A[np.ix_(held, held)], -b[held])
+    x, independent = np.zeros_like(b), independent.copy()
+    while independent.any():
+        exact = np.linalg.solve(A[np.ix_(independent, independent)], -b[independent])
         if (exact > 0).all():
-            x[held] = exact
+            x[independent] = exact
             break
-        held[held] = exact > 0
+        independent[independent] = exact > 0
     return x

@@ -13,14 +13,14 @@ import numpy as np
 
 from quirk.forces.joint_friction import JointFriction
 
-from .contact_modes import DEPENDENT, ContactModes, Grip
+from .contact_modes import DEPENDENT, ContactModes, FrictionElement
 
 # Least diagonal entry or element of the projector onto load redistributions for which rows share load.
-NO_PART = 1e-6
+MIN_SHARE = 1e-6
 
 
 @dataclass(frozen=True)
-class Sharing:
+class LoadDistribution:
     """Distribution of the forces z (r,) along all constrained rows, as a function of the multipliers x (h,).
 
     The multipliers are those of h independent rows. The distribution of minimum norm is z = weights x; the distribution
@@ -28,53 +28,57 @@ class Sharing:
 
     Attributes
     ----------
-    rows : (h,) indices of the independent rows
+    independent : (h,) indices of the independent rows
     weights : (r, h) forces along all rows per unit multiplier
     offset : (r,) constant part of the distribution closest to the computed forces
     groups : sets of rows among which load can be redistributed, as lists of indices
-    ways : (r, d) orthonormal basis of all redistributions of load
+    redistributions : (r, d) orthonormal basis of all redistributions of load
     """
 
     rows: np.ndarray
     weights: np.ndarray
     offset: np.ndarray
     groups: list[list[int]]
-    ways: np.ndarray
+    redistributions: np.ndarray
 
-    def ways_of(self, group: Sequence[int]) -> np.ndarray:
+    def redistributions_within(self, group: Sequence[int]) -> np.ndarray:
         """Return an orthonormal basis (r, k) of the redistributions of load within one group of rows."""
-        return within(self.ways, group)
+        return redistributions_within(self.redistributions, group)
 
 
-def within(ways: np.ndarray, group: Sequence[int]) -> np.ndarray:
+def redistributions_within(redistributions: np.ndarray, group: Sequence[int]) -> np.ndarray:
     """Return an orthonormal basis (r, k) of the redistributions of load within one group of rows.
 
-    `group` are the indices of the rows, and `ways` (r, d) is a basis of all redistributions of load.
+    `group` are the indices of the rows, and `redistributions` (r, d) is a basis of all redistributions of load.
     """
-    restricted = np.zeros_like(ways)
-    restricted[list(group)] = ways[list(group)]
+    restricted = np.zeros_like(redistributions)
+    restricted[list(group)] = redistributions[list(group)]
     vectors, sizes, _ = np.linalg.svd(restricted, full_matrices=False)
     return np.asarray(vectors[:, sizes > 0.5])
 
 
-def sharing(W: np.ndarray, found: ContactModes, grips: Sequence[Grip], compliance: np.ndarray) -> Sharing:
-    """Return the distribution of forces over dependent rows for the contact modes `found`.
+def load_distribution(
+    W: np.ndarray, solution: ContactModes, elements: Sequence[FrictionElement], compliance: np.ndarray
+) -> LoadDistribution:
+    """Return the distribution of forces over dependent rows for the contact modes `solution`.
 
-    `W` (r, r) are the accelerations per unit force along each row, `grips` the friction elements, and `compliance` (r,)
-    the relative compliances of the rows.
+    `W` (r, r) are the accelerations per unit force along each row, `elements` the friction elements, and `compliance`
+    (r,) the relative compliances of the rows.
     """
-    every, rows = np.flatnonzero(found.held), np.flatnonzero(found.rows)
+    active, rows = np.flatnonzero(solution.active), np.flatnonzero(solution.independent)
     weights, offset = np.zeros((len(W), len(rows))), np.zeros(len(W))
-    if len(every) == len(rows):
+    if len(active) == len(rows):
         weights[rows, np.arange(len(rows))] = 1.0
-        return Sharing(rows, weights, offset, [], np.zeros((len(W), 0)))
-    soft = np.sqrt(compliance[every])
-    across, square = W[np.ix_(rows, every)], W[np.ix_(rows, rows)]
-    x = np.linalg.solve(square, across @ found.z[every])
-    weights[every] = np.linalg.pinv(across / soft, rcond=DEPENDENT) @ square / soft[:, None]
-    offset[every] = found.z[every] - weights[every] @ x
-    ways = redistributions(W, every)
-    return Sharing(rows, weights, offset, groups_of(ways, every, grips), ways)
+        return LoadDistribution(rows, weights, offset, [], np.zeros((len(W), 0)))
+    root_compliance = np.sqrt(compliance[active])
+    coupling, square = W[np.ix_(rows, active)], W[np.ix_(rows, rows)]
+    x = np.linalg.solve(square, coupling @ solution.z[active])
+    weights[active] = np.linalg.pinv(coupling / root_compliance, rcond=DEPENDENT) @ square / root_compliance[:, None]
+    offset[active] = solution.z[active] - weights[active] @ x
+    redistributions = redistribution_basis(W, active)
+    return LoadDistribution(
+        rows, weights, offset, load_sharing_groups(redistributions, active, elements), redistributions
+    )
 
 
 def joint_compliances(frictions: Sequence[JointFriction], length: float) -> np.ndarray:
@@ -84,47 +88,54 @@ def joint_compliances(frictions: Sequence[JointFriction], length: float) -> np.n
     distributions minimize the sum of e^2 / L over the friction forces or torques e. Limits of translations, N, are
     compared with those of rotations by means of the characteristic length of the system, `length` (m).
     """
-    soft = [(1.0 if one.rotates else length) / (one.static * one.load_per_effort**2) for one in frictions]
-    return np.array(soft) / min(soft, default=1.0)
+    root_compliance = [
+        (1.0 if friction.rotates else length) / (friction.static * friction.load_per_effort**2)
+        for friction in frictions
+    ]
+    return np.array(root_compliance) / min(root_compliance, default=1.0)
 
 
-def redistributions(W: np.ndarray, every: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis (r, d) of the redistributions of load among the rows with indices `every`.
+def redistribution_basis(W: np.ndarray, active: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis (r, d) of the redistributions of load among the rows with indices `active`.
 
     W (r, r) are the accelerations per unit force along each row.
     """
-    redundant = combinations(W, every)[1]
-    ways = np.zeros((len(W), redundant.shape[1]))
-    ways[every] = np.linalg.qr(redundant / np.sqrt(np.diag(W)[every])[:, None])[0]
-    return ways
+    redundant = load_subspaces(W, active)[1]
+    redistributions = np.zeros((len(W), redundant.shape[1]))
+    redistributions[active] = np.linalg.qr(redundant / np.sqrt(np.diag(W)[active])[:, None])[0]
+    return redistributions
 
 
-def groups_of(ways: np.ndarray, every: np.ndarray, grips: Sequence[Grip]) -> list[list[int]]:
+def load_sharing_groups(
+    redistributions: np.ndarray, active: np.ndarray, elements: Sequence[FrictionElement]
+) -> list[list[int]]:
     """Return the groups of constrained rows among which load can be redistributed.
 
-    `every` are the indices of the constrained rows, and `ways` (r, d) is a basis of all redistributions of load. The
-    row of a contact and those of its friction (in `grips`) belong to one group.
+    `active` are the indices of the constrained rows, and `redistributions` (r, d) is a basis of all
+    redistributions of load. The row of a contact and those of its friction (in `elements`) belong to one group.
     """
-    together = [[grip.contact, *grip.rows] for grip in grips if grip.contact is not None]
-    return dependent(ways @ ways.T, every.tolist(), together)
+    together = [[element.contact, *element.rows] for element in elements if element.contact is not None]
+    return groups_by_projector(redistributions @ redistributions.T, active.tolist(), together)
 
 
-def dependent(part: np.ndarray, every: Sequence[int], together: Sequence[Sequence[int]]) -> list[list[int]]:
+def groups_by_projector(
+    projector: np.ndarray, active: Sequence[int], together: Sequence[Sequence[int]]
+) -> list[list[int]]:
     """Return the groups of rows among which load can be redistributed, as lists of indices.
 
     Parameters
     ----------
-    part : (r, r) orthogonal projector onto the redistributions of load
-    every : constrained rows
+    projector : (r, r) orthogonal projector onto the redistributions of load
+    active : constrained rows
     together : rows that belong to one group, such as those of a contact and of its friction
     """
-    linked = np.abs(part) > NO_PART
+    linked = np.abs(projector) > MIN_SHARE
     for rows in together:
         linked[np.ix_(rows, rows)] = True
-    return [group for group in _components(linked, every) if part[group, group].max() > NO_PART]
+    return [group for group in _connected_components(linked, active) if projector[group, group].max() > MIN_SHARE]
 
 
-def connected(W: np.ndarray, grips: Sequence[Grip]) -> list[list[int]]:
+def coupled_groups(W: np.ndarray, elements: Sequence[FrictionElement]) -> list[list[int]]:
     """Return groups of dynamically coupled rows, as lists of indices.
 
     A force along one row accelerates other rows of its group, but no row outside. W (r, r) are the accelerations per
@@ -132,32 +143,32 @@ def connected(W: np.ndarray, grips: Sequence[Grip]) -> list[list[int]]:
     """
     scale = np.sqrt(np.diag(W))
     linked = np.abs(W) > DEPENDENT * np.outer(scale, scale)
-    for grip in grips:
-        if grip.contact is not None:
-            linked[grip.contact, grip.rows] = linked[grip.rows, grip.contact] = True
-    return _components(linked, range(len(W)))
+    for element in elements:
+        if element.contact is not None:
+            linked[element.contact, element.rows] = linked[element.rows, element.contact] = True
+    return _connected_components(linked, range(len(W)))
 
 
-def _components(linked: np.ndarray, every: Sequence[int]) -> list[list[int]]:
-    """Return the connected components of the graph of the nodes `every` with the adjacency matrix `linked`."""
-    components, left = [], set(every)
-    while left:
-        component, fresh = set[int](), {left.pop()}
-        while fresh:
-            component |= fresh
-            fresh = {row for row in left if linked[row, sorted(fresh)].any()}
-            left -= fresh
+def _connected_components(linked: np.ndarray, active: Sequence[int]) -> list[list[int]]:
+    """Return the connected components of the graph of the nodes `active` with the adjacency matrix `linked`."""
+    components, unvisited = [], set(active)
+    while unvisited:
+        component, frontier = set[int](), {unvisited.pop()}
+        while frontier:
+            component |= frontier
+            frontier = {row for row in unvisited if linked[row, sorted(frontier)].any()}
+            unvisited -= frontier
         components.append(sorted(component))
     return components
 
 
-def combinations(W: np.ndarray, every: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def load_subspaces(W: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return orthonormal bases of the loads of h rows with effect on the motion (h, i), and without effect (h, d).
 
-    `every` are the indices of the h constrained rows in W, the accelerations of rows per unit load. Rows are scaled so
+    `active` are the indices of the h constrained rows in W, the accelerations of rows per unit load. Rows are scaled so
     that their diagonal in W is 1; eigenvalues of the scaled W below `DEPENDENT` times the largest count as zero.
     """
-    scale = np.sqrt(np.diag(W)[every])
-    sizes, vectors = np.linalg.eigh(W[np.ix_(every, every)] / scale[:, None] / scale)
+    scale = np.sqrt(np.diag(W)[active])
+    sizes, vectors = np.linalg.eigh(W[np.ix_(active, active)] / scale[:, None] / scale)
     redundant = sizes <= DEPENDENT * sizes[-1]
     return vectors[:, ~redundant], vectors[:, redundant]

@@ -26,57 +26,60 @@ from itertools import combinations
 import numpy as np
 
 from ..sparse.kernels.room import LOADS
-from .contact_modes import DEPENDENT, ContactModes, Grip
-from .most_room import with_most_room
+from .contact_modes import DEPENDENT, ContactModes, FrictionElement
+from .largest_margin import loads_of_largest_margin
 
 # Maximum number of contacts for which other solutions are searched, as there are 2^n subsets.
-MOST_CONTACTS = 8
+MAX_CONTACTS = 8
 # Relative accuracy of loads and accelerations of another solution.
-AGREES = 1e-7
+ACCURACY = 1e-7
 
 
 def has_one_solution(
     W: np.ndarray,
     q: np.ndarray,
     contacts: Sequence[int],
-    grips: Sequence[Grip],
-    found: ContactModes,
+    elements: Sequence[FrictionElement],
+    solution: ContactModes,
     compliance: np.ndarray,
 ) -> bool:
-    """Return whether the solution `found` of a contact problem is the only one with its slip directions.
+    """Return whether a solution of a contact problem is the only one with its slip directions.
 
     W (r, r) are the accelerations per unit force along each row, q (r,) those without forces, `contacts` the rows of
-    closed contacts, `grips` the friction elements, and `compliance` (r,) the relative compliances of the rows. The
+    closed contacts, `elements` the friction elements, and `compliance` (r,) the relative compliances of the rows. The
     result is False if a unit friction force in a joint causes a normal load of 1 or more, by which friction would
     sustain itself.
     """
-    held = np.flatnonzero(found.rows & ~np.isin(np.arange(len(W)), contacts))
-    answer = np.eye(len(W))
-    if len(held):
-        answer[held] -= np.linalg.solve(W[np.ix_(held, held)], W[held])
-    drag, slides = np.zeros((len(W), len(W))), set[int]()
-    for grip, e in zip(grips, found.sliding, strict=True):
+    active = np.flatnonzero(solution.independent & ~np.isin(np.arange(len(W)), contacts))
+    constrained_response = np.eye(len(W))
+    if len(active):
+        constrained_response[active] -= np.linalg.solve(W[np.ix_(active, active)], W[active])
+    sliding_friction, slides = np.zeros((len(W), len(W))), set[int]()
+    for element, e in zip(elements, solution.slip_directions, strict=True):
         if e is None:
             continue
-        against = np.zeros(len(W))
-        against[grip.rows] = -grip.coefficient * e
-        if grip.contact is not None:
-            drag[:, grip.contact] += against
-            slides.add(grip.contact)
-        elif grip.load is not None and not grip.load.reaction(answer @ against) < 1.0:
+        friction_force = np.zeros(len(W))
+        friction_force[element.rows] = -element.coefficient * e
+        if element.contact is not None:
+            sliding_friction[:, element.contact] += friction_force
+            slides.add(element.contact)
+        elif (
+            element.normal_load is not None
+            and not element.normal_load.reaction(constrained_response @ friction_force) < 1.0
+        ):
             return False
     closed = [c for c in contacts if W[c, c] > 0]
     if slides.isdisjoint(closed):
         return True
     scale = np.sqrt(np.where(np.diag(W) > 0, np.diag(W), 1.0))
-    moves = AGREES * float(((np.abs(W) @ np.abs(found.z) + np.abs(q)) / scale).max(initial=0.0))
-    friction = list(zip(grips, found.sliding, strict=True))
-    solutions = _Solutions(W, W @ drag, q, closed, friction, compliance, scale, moves, found.w)
-    loaded = tuple(c for c in closed if found.held[c])
-    if not solutions.sign(loaded) > 0:
+    tolerance = ACCURACY * float(((np.abs(W) @ np.abs(solution.z) + np.abs(q)) / scale).max(initial=0.0))
+    friction = list(zip(elements, solution.slip_directions, strict=True))
+    solutions = _OtherSolutions(W, W @ sliding_friction, q, closed, friction, compliance, scale, tolerance, solution.w)
+    loaded = tuple(c for c in closed if solution.active[c])
+    if not solutions.determinant_sign(loaded) > 0:
         return False
-    others = (s for s in _subsets(closed) if not slides.isdisjoint(s)) if len(closed) <= MOST_CONTACTS else ()
-    return not any(solutions.reverses(other) for other in others)
+    others = (s for s in _subsets(closed) if not slides.isdisjoint(s)) if len(closed) <= MAX_CONTACTS else ()
+    return not any(solutions.is_other_solution(other) for other in others)
 
 
 def _subsets(contacts: Sequence[int]) -> list[tuple[int, ...]]:
@@ -84,7 +87,7 @@ def _subsets(contacts: Sequence[int]) -> list[tuple[int, ...]]:
 
 
 @dataclass(frozen=True)
-class _Solutions:
+class _OtherSolutions:
     """Candidate solutions of a contact problem with known slip directions.
 
     Attributes
@@ -93,10 +96,10 @@ class _Solutions:
     F : (r, r) accelerations by the sliding friction of each contact, per unit normal load of the contact
     q : (r,) accelerations without these forces
     closed : rows of the closed contacts
-    grips : friction elements, each with the unit direction of its slip, or None if it sticks
+    elements : friction elements, each with the unit direction of its slip, or None if it sticks
     compliance : (r,) relative compliances of the rows
     scale : (r,) characteristic accelerations of the rows
-    moves : tolerance of accelerations divided by `scale`
+    tolerance : tolerance of accelerations divided by `scale`
     w : (r,) accelerations of the known solution
     """
 
@@ -104,80 +107,88 @@ class _Solutions:
     F: np.ndarray
     q: np.ndarray
     closed: list[int]
-    grips: list[tuple[Grip, np.ndarray | None]]
+    elements: list[tuple[FrictionElement, np.ndarray | None]]
     compliance: np.ndarray
     scale: np.ndarray
-    moves: float
+    tolerance: float
     w: np.ndarray
 
-    def _sticking(self, loaded: Sequence[int]) -> list[Grip]:
+    def _sticking(self, loaded: Sequence[int]) -> list[FrictionElement]:
         """Return the friction that sticks while the contacts `loaded` are loaded: in these contacts and in joints."""
-        grips = [grip for grip, e in self.grips if e is None and grip.static > 0]
-        return [grip for grip in grips if grip.contact is None or grip.contact in loaded]
+        elements = [element for element, e in self.elements if e is None and element.static > 0]
+        return [element for element in elements if element.contact is None or element.contact in loaded]
 
-    def _limit(self, held: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    def _limit_equations(self, active: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """Return the matrix 1 + G (h, h) and the right-hand side z0 (h,) of the equations for the loads.
 
-        The loads are those of the h constrained rows `held`; see the module docstring.
+        The loads are those of the h constrained rows `active`; see the module docstring.
         """
-        soft = np.sqrt(self.compliance[held])
-        S = self.W[np.ix_(held, held)] / soft[:, None] / soft
+        root_compliance = np.sqrt(self.compliance[active])
+        S = self.W[np.ix_(active, active)] / root_compliance[:, None] / root_compliance
         sizes, vectors = np.linalg.eigh(S)
-        vectors = (vectors / soft[:, None])[:, sizes > DEPENDENT * sizes[-1]]
+        vectors = (vectors / root_compliance[:, None])[:, sizes > DEPENDENT * sizes[-1]]
         R = (vectors / sizes[-vectors.shape[1] :]) @ vectors.T
-        return np.eye(len(held)) + R @ self.F[np.ix_(held, held)], -R @ self.q[held]
+        return np.eye(len(active)) + R @ self.F[np.ix_(active, active)], -R @ self.q[active]
 
-    def _held(self, loaded: Sequence[int]) -> list[int]:
+    def _active_rows(self, loaded: Sequence[int]) -> list[int]:
         return [*loaded, *(row for g in self._sticking(loaded) for row in g.rows if self.W[row, row] > 0)]
 
-    def sign(self, loaded: Sequence[int]) -> float:
+    def determinant_sign(self, loaded: Sequence[int]) -> float:
         """Return the sign of det(1 + G) if exactly the contacts `loaded` are loaded."""
-        held = self._held(loaded)
-        return float(np.linalg.slogdet(self._limit(held)[0])[0]) if held else 1.0
+        active = self._active_rows(loaded)
+        return float(np.linalg.slogdet(self._limit_equations(active)[0])[0]) if active else 1.0
 
-    def reverses(self, loaded: Sequence[int]) -> bool:
+    def is_other_solution(self, loaded: Sequence[int]) -> bool:
         """Return whether another solution loads exactly the contacts `loaded`, and has a nonpositive determinant.
 
         Its accelerations must differ from those of the known solution. Sliding friction has the known slip directions;
         all other friction of these contacts, and of joints, sticks.
         """
-        held = self._held(loaded)
-        system, rest = self._limit(held)
+        active = self._active_rows(loaded)
+        system, rest = self._limit_equations(active)
         if np.linalg.slogdet(system)[0] > 0:
             return False
         z = np.linalg.lstsq(system, rest, rcond=DEPENDENT)[0]
-        w = ((self.W + self.F)[:, held] @ z + self.q) / self.scale
-        if np.abs(w[held]).max() > self.moves or (w[self.closed] < -self.moves).any():
+        w = ((self.W + self.F)[:, active] @ z + self.q) / self.scale
+        if np.abs(w[active]).max() > self.tolerance or (w[self.closed] < -self.tolerance).any():
             return False
-        if (np.abs(w - self.w / self.scale)[self.closed] <= 10.0 * self.moves).all() or not self._opposes(loaded, w):
+        if (np.abs(w - self.w / self.scale)[self.closed] <= 10.0 * self.tolerance).all() or not self._opposes_slip(
+            loaded, w
+        ):
             return False
-        return self._inside(held, z, loaded)
+        return self._is_inside_cones(active, z, loaded)
 
-    def _opposes(self, loaded: Sequence[int], w: np.ndarray) -> bool:
+    def _opposes_slip(self, loaded: Sequence[int], w: np.ndarray) -> bool:
         """Return whether all friction that begins to slide opposes its slip.
 
         w (r,) are the accelerations of the slip divided by `scale`, and `loaded` are the loaded contacts.
         """
-        begins = [(g, e) for g, e in self.grips if e is not None and g.moving is None and g.contact in loaded]
-        return all(float(w[grip.rows] @ e) >= -self.moves for grip, e in begins)
+        begins = [
+            (g, e) for g, e in self.elements if e is not None and g.slip_direction is None and g.contact in loaded
+        ]
+        return all(float(w[element.rows] @ e) >= -self.tolerance for element, e in begins)
 
-    def _inside(self, held: list[int], z: np.ndarray, loaded: Sequence[int]) -> bool:
+    def _is_inside_cones(self, active: list[int], z: np.ndarray, loaded: Sequence[int]) -> bool:
         """Return whether forces with the same effect on the motion as z exist inside the friction cones.
 
-        z (h,) are forces along the constrained rows `held`, and `loaded` are the loaded contacts.
+        z (h,) are forces along the constrained rows `active`, and `loaded` are the loaded contacts.
         """
-        sticking = [grip for grip in self._sticking(loaded) if grip.contact is not None]
+        sticking = [element for element in self._sticking(loaded) if element.contact is not None]
         cones: list[tuple[int | None, list[int]]] = [(c, []) for c in loaded]
-        cones += [(grip.contact, grip.rows) for grip in sticking]
-        rows = [*dict.fromkeys([*held, *self.closed])]
-        A = (self.W + self.F)[np.ix_(rows, held)] / self.scale[rows, None] / self.scale[held]
+        cones += [(element.contact, element.rows) for element in sticking]
+        rows = [*dict.fromkeys([*active, *self.closed])]
+        A = (self.W + self.F)[np.ix_(rows, active)] / self.scale[rows, None] / self.scale[active]
         _, sizes, right = np.linalg.svd(A, full_matrices=True)
-        ways = right[int((sizes > DEPENDENT * sizes[0]).sum()) :].T / self.scale[held, None]
-        count, free, place = len(cones), ways.shape[1], dict[int | None, int](zip(held, range(len(held)), strict=True))
+        redistributions = right[int((sizes > DEPENDENT * sizes[0]).sum()) :].T / self.scale[active, None]
+        count, free, place = (
+            len(cones),
+            redistributions.shape[1],
+            dict[int | None, int](zip(active, range(len(active)), strict=True)),
+        )
         loads, basis = np.zeros(LOADS * count), np.zeros((LOADS * count, free))
-        for k, (contact, rubs) in enumerate(cones):
-            for n, row in enumerate((contact, *rubs)):
+        for k, (contact, slip_rows) in enumerate(cones):
+            for n, row in enumerate((contact, *slip_rows)):
                 if row in place:
-                    loads[LOADS * k + n], basis[LOADS * k + n] = z[place[row]], ways[place[row]]
-        inverse = [0.0] * len(loaded) + [1 / grip.static for grip in sticking]
-        return with_most_room(loads, basis, inverse)[1] >= -AGREES * np.abs(loads).max()
+                    loads[LOADS * k + n], basis[LOADS * k + n] = z[place[row]], redistributions[place[row]]
+        inverse = [0.0] * len(loaded) + [1 / element.static for element in sticking]
+        return loads_of_largest_margin(loads, basis, inverse)[1] >= -ACCURACY * np.abs(loads).max()

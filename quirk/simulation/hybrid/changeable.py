@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from quirk.analysis.contact.gap_functions import Gaps
+from quirk.analysis.contact.contact_kinematics import Gaps
 from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.plant import CompiledModel
 from quirk.dynamics.sparse.solver.solver import Solver
@@ -21,7 +21,7 @@ from quirk.result.contact_loads import ContactLoads
 from quirk.result.segment import Segment
 from quirk.system.system import System
 
-from .event_functions import called_beside
+from .event_functions import other_called_functions
 
 
 class Changeable:
@@ -38,7 +38,7 @@ class Changeable:
 
     def __init__(self, system: System, events: Sequence[Event]) -> None:
         self._system = system
-        self._beside = called_beside(system, events)
+        self._beside = other_called_functions(system, events)
         self._changes = {event.name: Changes(functions_in(event.actions)) for event in events}
         self._parts: dict[tuple[CompiledModel, str], tuple[str, ...]] = {}
         self._solver: Solver | None = None

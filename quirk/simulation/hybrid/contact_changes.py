@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from quirk.analysis.contact.friction_states import SlidingContact
+from quirk.analysis.contact.friction_modes import FrictionMode
 from quirk.events.names import Patch
 
 from .contact_states import ContactState
@@ -38,7 +38,7 @@ def contact_changes(
         if before.closed(name) != after.closed(name)
     ]
     for group in _groups(before, after):
-        changes = [(name, _change_of(before.rubbing[name], after.rubbing.get(name))) for name in group]
+        changes = [(name, _change_of(before.friction[name], after.friction.get(name))) for name in group]
         changed = [(name, direction) for name, direction in changes if direction != 0]
         if recorded not in group:
             found += changed[:1]
@@ -50,28 +50,28 @@ def _groups(before: ContactState, after: ContactState) -> Iterator[list[str]]:
 
     The first element of each group is the one with which the event function of the limit is associated.
     """
-    rubs = (*before.rubbing.items(), *after.rubbing.items())
-    holders = [name for name, rub in rubs if isinstance(rub.cone, Patch) and name in before.rubbing]
-    remaining = dict.fromkeys([*holders, *before.rubbing])
+    rubs = (*before.friction.items(), *after.friction.items())
+    holders = [name for name, mode in rubs if isinstance(mode.margin, Patch) and name in before.friction]
+    remaining = dict.fromkeys([*holders, *before.friction])
     while remaining:
         first = next(iter(remaining))
-        members = (first, *before.at_limit(first), *after.at_limit(first))
+        members = (first, *before.elements_at_limit(first), *after.elements_at_limit(first))
         group = [name for name in dict.fromkeys(members) if name in remaining]
         for name in group:
             del remaining[name]
         yield group
 
 
-def _change_of(before: SlidingContact, after: SlidingContact | None) -> int:
+def _change_of(before: FrictionMode, after: FrictionMode | None) -> int:
     """Return the direction of the event for the change of a friction element between two states, or 0 for no event.
 
     `after` is None if the friction no longer acts.
     """
     if after is None:
         return 0
-    if after.held is not None:
-        return 0 if before.held is not None else CLOSES
-    if before.held is not None:
+    if after.sticking_components is not None:
+        return 0 if before.sticking_components is not None else CLOSES
+    if before.sticking_components is not None:
         return OPENS
     ahead = sum(a * b for a, b in zip(before.direction, after.direction, strict=True))
     return OPENS if ahead < 0 else 0

@@ -19,13 +19,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from quirk.analysis.contact.contact_kinematics import Gaps
 from quirk.analysis.contact.flank_states import FlankStates
-from quirk.analysis.contact.friction_states import Frictions, head
-from quirk.analysis.contact.gap_functions import Gaps
+from quirk.analysis.contact.friction_modes import FrictionModes, align_slip_directions
 from quirk.analysis.contact.parts_touched import border_guards
 from quirk.analysis.contact.rope_states import RopeStates
 from quirk.constraints import Constraint
-from quirk.dynamics.contact.impulse import distance, moved_onto
+from quirk.dynamics.contact.impulse import largest_displacement, project_poses
 from quirk.dynamics.plant import CompiledModel
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.errors import InputError, SwitchingError
@@ -36,9 +36,9 @@ from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
 from .contact_changes import contact_changes
-from .contact_settling import SLACK, ImpactSettling
-from .contact_states import CLOSED, ROUND_OFF, ContactState, ImpactOutcome
-from .event_actions import NEAR
+from .contact_states import CLOSED_GAP, ROUND_OFF, ContactState, ImpactOutcome
+from .event_actions import ENABLE_TOLERANCE
+from .impact_resolution import IDLE_GAP, ImpactResolver
 from .run_factory import RunFactory
 
 # Where a gap may be negative by more than this, over the length of the system or in rad, it is also watched for being
@@ -61,16 +61,16 @@ class Contacts:
 
     def __init__(self, system: System, factory: RunFactory) -> None:
         self._system, self._factory = system, factory
-        self._frictions = Frictions(system, at_values=not factory.trailing)
+        self._frictions = FrictionModes(system, holds_positions=not factory.trailing)
         self._flanks = FlankStates(system)
         self._ropes = RopeStates(system)
-        self._gaps = Gaps(system, self._frictions.all)
-        self._touches = self._gaps.touches
-        self._units = np.array([1.0 if touch.angular else system.model.length for touch in self._touches])
-        touching = [touch.constraint for touch in self._touches]
+        self._gaps = Gaps(system, self._frictions.elements)
+        self._contact_points = self._gaps.contact_points
+        self._units = np.array([1.0 if point.angular else system.model.length for point in self._contact_points])
+        touching = [point.constraint for point in self._contact_points]
         self.parts: list[Constraint | ForceElement]
-        self.parts = [*touching, *self._frictions.all, *self._flanks.all, *self._ropes.all]
-        self._settling = ImpactSettling(system, factory, self._gaps, self._frictions, self._units)
+        self.parts = [*touching, *self._frictions.elements, *self._flanks.all, *self._ropes.all]
+        self._settling = ImpactResolver(system, factory, self._gaps, self._frictions, self._units)
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -78,80 +78,88 @@ class Contacts:
     @property
     def names(self) -> frozenset[str]:
         """Names of the unilateral constraints."""
-        return frozenset(touch.constraint.name for touch in self._touches)
+        return frozenset(point.constraint.name for point in self._contact_points)
 
-    def configured(self, base: Configuration, resting: ContactState) -> Configuration:
+    def configured(self, base: Configuration, contact_state: ContactState) -> Configuration:
         """Return `base` with constraint rows for the loaded contacts, and with the friction of a contact state.
 
-        `base` are the active constraints and forces, without contacts, `resting` the contact state.
+        `base` are the active constraints and forces, without contacts, `contact_state` the contact state.
         """
-        base = self._ropes.configured(self._flanks.configured(base, resting.sides), resting.ropes)
-        base = self._frictions.configured(base, resting.rubbing, resting.parts)
-        if not resting.pushing:
+        base = self._ropes.configured(self._flanks.configured(base, contact_state.flank_sides), contact_state.ropes)
+        base = self._frictions.configured(base, contact_state.friction, contact_state.parts)
+        if not contact_state.loaded:
             return base
-        names = {touch.constraint.name: touch.constraint for touch in self._touches}
-        rows = {name: names[name].closed[k] for name, (k, _) in sorted(resting.pushing.items())}
+        names = {point.constraint.name: point.constraint for point in self._contact_points}
+        rows = {name: names[name].closed[k] for name, (k, _) in sorted(contact_state.loaded.items())}
         return base.with_constraints(on=frozenset(rows)).with_others(rows)
 
-    def guards(self, base: Configuration, resting: ContactState) -> list[EventFunction]:
+    def guards(self, base: Configuration, contact_state: ContactState) -> list[EventFunction]:
         """Return the event functions that a run monitors in a contact state.
 
-        `base` are the active constraints and forces, without contacts, `resting` the contact state. Disabled contacts
-        are not monitored.
+        `base` are the active constraints and forces, without contacts, `contact_state` the contact state. Disabled
+        contacts are not monitored.
         """
         functions = []
-        for touch, unit in zip(self._touches, self._units, strict=True):
-            if touch.constraint.name in base.idle:
+        for point, unit in zip(self._contact_points, self._units, strict=True):
+            if point.constraint.name in base.idle:
                 continue
-            title = f"{touch.constraint}"
-            row, least = resting.pushing.get(touch.constraint.name, (-1, 0.0))
-            pushes = row >= 0 and touch.constraint.gap_of_row(row) == touch.number
-            load, potential = resting.loads.get(touch.key), resting.returns.get(touch.key)
-            if load is not None or (pushes and touch.key not in resting.patched):
-                multiplier = Reading(touch.constraint, "multiplier", None, least)
-                functions.append(EventFunction((*touch.key, "push"), title, load or multiplier, -1, True, True))
+            title = f"{point.constraint}"
+            row, least = contact_state.loaded.get(point.constraint.name, (-1, 0.0))
+            pushes = row >= 0 and point.constraint.gap_of_row(row) == point.number
+            load, potential = contact_state.loads.get(point.key), contact_state.reloading.get(point.key)
+            if load is not None or (pushes and point.key not in contact_state.shared_margins):
+                multiplier = Reading(point.constraint, "multiplier", None, least)
+                functions.append(EventFunction((*point.key, "push"), title, load or multiplier, -1, True, True))
             if potential is not None:
-                functions.append(EventFunction((*touch.key, "return"), title, potential, 1, True))
+                functions.append(EventFunction((*point.key, "return"), title, potential, 1, True))
             if pushes:
                 continue
-            slack = SLACK * unit if touch.key in resting.idle else resting.below.get(touch.key, 0.0)
-            gap = Gap(touch.constraint, touch.number, slack) if slack > 0 else touch.gap
-            functions.append(EventFunction((*touch.key, "gap"), title, gap, -1, True, True))
+            slack = (
+                IDLE_GAP * unit
+                if point.key in contact_state.unloaded
+                else contact_state.tolerated_gaps.get(point.key, 0.0)
+            )
+            gap = Gap(point.constraint, point.number, slack) if slack > 0 else point.gap
+            functions.append(EventFunction((*point.key, "gap"), title, gap, -1, True, True))
             if slack > TOUCHING * unit:
-                far = Gap(touch.constraint, touch.number, -2.0 * slack)
-                functions.append(EventFunction((*touch.key, "apart"), title, far, 1, True))
-        functions += border_guards(self._system, resting.parts)
-        functions += self._frictions.guards(resting.rubbing, resting.parts)
-        return [*functions, *self._flanks.guards(base, resting.sides), *self._ropes.guards(base, resting.ropes)]
+                far = Gap(point.constraint, point.number, -2.0 * slack)
+                functions.append(EventFunction((*point.key, "apart"), title, far, 1, True))
+        functions += border_guards(self._system, contact_state.parts)
+        functions += self._frictions.guards(contact_state.friction, contact_state.parts)
+        return [
+            *functions,
+            *self._flanks.guards(base, contact_state.flank_sides),
+            *self._ropes.guards(base, contact_state.ropes),
+        ]
 
-    def check_watched(self, guards: Iterable[EventFunction], resting: ContactState) -> None:
+    def check_watched(self, guards: Iterable[EventFunction], contact_state: ContactState) -> None:
         """Raise an InputError if one of the event functions `guards` depends on a load that several contacts share.
 
-        The equations of rigid bodies determine only sums of such loads. `resting` is the contact state.
+        The equations of rigid bodies determine only sums of such loads. `contact_state` is the contact state.
         """
         for guard in guards:
             of = guard.quantity.of if isinstance(guard.quantity, Reading) else None
-            if of is not None and of.name in resting.sharing:
+            if of is not None and of.name in contact_state.sharing_load:
                 raise InputError(
                     f"{guard.title}: {of} shares its load with other contacts, and rigid bodies determine only the "
                     "sum: watch another quantity, or support the body on fewer contacts"
                 )
 
-    def head(self, plant: CompiledModel, resting: ContactState) -> None:
+    def align_slip_directions(self, plant: CompiledModel, contact_state: ContactState) -> None:
         """Set the direction of each sliding friction force in the solver to the present direction of slip.
 
-        The solver is that of the compiled model `plant`; `resting` is the contact state.
+        The solver is that of the compiled model `plant`; `contact_state` is the contact state.
         """
-        if resting.rubbing:
-            head(self._factory.solver_of(plant), resting.rubbing)
+        if contact_state.friction:
+            align_slip_directions(self._factory.solver_of(plant), contact_state.friction)
 
-    def sticks(self, name: str, resting: ContactState) -> bool:
-        """Whether the friction element called `name` sticks in the contact state `resting`."""
-        return name in resting.rubbing and resting.rubbing[name].held is not None
+    def sticks(self, name: str, contact_state: ContactState) -> bool:
+        """Whether the friction element called `name` sticks in the contact state `contact_state`."""
+        return name in contact_state.friction and contact_state.friction[name].sticking_components is not None
 
-    def first_of(self, names: Iterable[str]) -> str:
+    def first_name(self, names: Iterable[str]) -> str:
         """Return the first name in `names` that is the name of a unilateral constraint or friction element."""
-        own_names = {touch.constraint.name for touch in self._touches} | self._frictions.names
+        own_names = {point.constraint.name for point in self._contact_points} | self._frictions.names
         return next(name for name in names if name in own_names)
 
     def opened(self, name: str, before: ContactState, after: ContactState) -> frozenset[str]:
@@ -161,8 +169,8 @@ class Contacts:
         contact of this element is still closed; otherwise it contains that contact, and the opened ones that shared the
         limit.
         """
-        on = {friction.name: friction.on.name for friction in self._frictions.all}
-        contacts = [on[member] for member in (name, *before.at_limit(name)) if member in on]
+        on = {friction.name: friction.on.name for friction in self._frictions.elements}
+        contacts = [on[member] for member in (name, *before.elements_at_limit(name)) if member in on]
         opened = [contact for contact in contacts if before.closed(contact) and not after.closed(contact)]
         return frozenset(opened) if on.get(name) in opened else frozenset()
 
@@ -171,7 +179,7 @@ class Contacts:
 
         `recorded` is the name of a contact or friction element whose change is already recorded, or None.
         """
-        return contact_changes(before, after, [touch.constraint.name for touch in self._touches], recorded)
+        return contact_changes(before, after, [point.constraint.name for point in self._contact_points], recorded)
 
     def check(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> None:
         """Raise an InputError if a gap is negative at the start of a run.
@@ -179,31 +187,33 @@ class Contacts:
         `t` is the time (s), `y` the state vector, `angles` the joint angles, and `base` the active constraints and
         forces.
         """
-        for touch, gap, noise in zip(self._touches, self.values(t, y, angles), self._noise_of_gaps(y), strict=True):
-            if gap < -noise and touch.constraint.name not in base.idle:
+        for point, gap, noise in zip(
+            self._contact_points, self.values(t, y, angles), self._noise_of_gaps(y), strict=True
+        ):
+            if gap < -noise and point.constraint.name not in base.idle:
                 raise InputError(
-                    f"{touch.constraint}: its gap ({touch.label}) is {gap:.3g} at the start, and cannot be negative: "
+                    f"{point.constraint}: its gap ({point.label}) is {gap:.3g} at the start, and cannot be negative: "
                     "move the bodies apart"
                 )
 
     def values(self, t: float, y: np.ndarray, angles: np.ndarray) -> np.ndarray:
         """Return all c gaps (c,), m or rad, at time t (s), state vector y and joint angles `angles`."""
-        self._gaps.locate(self._system.model.carried.state(y), {})
+        self._gaps.select_parts(self._system.model.carried.state(y), {})
         solver = self._factory.solver_of(self._system.plant)
-        return self._gaps.at(solver, t, y, angles).value[: len(self._touches)]
+        return self._gaps.kinematics_at(solver, t, y, angles).value[: len(self._contact_points)]
 
     def _noise_of_gaps(self, y: np.ndarray) -> np.ndarray:
         """Return the round-off errors (c,) of all c gaps, m or rad, at the state vector y."""
         far = np.abs(self._system.model.carried.state(y).position).max()
-        return np.asarray(CLOSED * self._units + ROUND_OFF * far)
+        return np.asarray(CLOSED_GAP * self._units + ROUND_OFF * far)
 
-    def jumped(
+    def after_gap_jump(
         self,
         t: float,
         y: np.ndarray,
         angles: np.ndarray,
         base: Configuration,
-        resting: ContactState,
+        contact_state: ContactState,
         before: np.ndarray,
     ) -> ContactState:
         """Return the contact state after an event action has changed values on which gaps depend.
@@ -214,7 +224,7 @@ class Contacts:
         ----------
         t, y, angles : time, s, state vector and joint angles after the action
         base : active constraints and forces, without contacts
-        resting : contact state before the action
+        contact_state : contact state before the action
         before : (c,) gaps before the action, m or rad
 
         Raises
@@ -223,27 +233,27 @@ class Contacts:
             If a gap jumps to a negative value.
         """
         opened = set()
-        rows = zip(self._touches, before, self.values(t, y, angles), self._noise_of_gaps(y), strict=True)
-        for touch, old, gap, noise in rows:
-            if abs(gap - old) <= noise or touch.constraint.name in base.idle:
+        rows = zip(self._contact_points, before, self.values(t, y, angles), self._noise_of_gaps(y), strict=True)
+        for point, old, gap, noise in rows:
+            if abs(gap - old) <= noise or point.constraint.name in base.idle:
                 continue
             if gap < -noise:
                 raise SwitchingError(
-                    f"{touch.constraint}: its gap ({touch.label}) jumps from {old:.3g} to {gap:.3g} {touch.unit} by "
+                    f"{point.constraint}: its gap ({point.label}) jumps from {old:.3g} to {gap:.3g} {point.unit} by "
                     "the changes of the action, and cannot be negative: make them while the bodies are apart, or "
                     "disable the contact"
                 )
             if gap > noise:
-                opened.add(touch.key)
-        constraints = {touch.constraint.name: touch.constraint for touch in self._touches}
-        pushing = {
+                opened.add(point.key)
+        constraints = {point.constraint.name: point.constraint for point in self._contact_points}
+        loaded = {
             name: known
-            for name, known in resting.pushing.items()
+            for name, known in contact_state.loaded.items()
             if (name, constraints[name].gap_of_row(known[0])) not in opened
         }
-        return replace(resting, pushing=pushing, idle=resting.idle - opened)
+        return replace(contact_state, loaded=loaded, unloaded=contact_state.unloaded - opened)
 
-    def engaged(
+    def state_after_enabling(
         self,
         t: float,
         y: np.ndarray,
@@ -267,34 +277,34 @@ class Contacts:
             If the interpenetration is larger than `tolerance`.
         """
         length = self._system.model.length
-        tolerance = NEAR * length if tolerance is None else tolerance
-        for c, touch in enumerate(self._touches):
-            if touch.constraint.name not in names:
+        tolerance = ENABLE_TOLERANCE * length if tolerance is None else tolerance
+        for c, point in enumerate(self._contact_points):
+            if point.constraint.name not in names:
                 continue
             gap, moved = self.values(t, y, angles)[c], None
             if gap >= -self._noise_of_gaps(y)[c]:
                 continue
             if -gap * length / self._units[c] <= tolerance:
-                closed = {touch.constraint.name: touch.constraint.closed[self._gaps.row_of(touch)]}
+                closed = {point.constraint.name: point.constraint.closed[self._gaps.row_of(point)]}
                 plant = self._system.plant_for(configuration.with_constraints(frozenset(closed)).with_others(closed))
-                moved = moved_onto(self._factory.settled(plant, y, t), y, t)
-            if moved is None or distance(self._system.model, y, moved) > tolerance:
+                moved = project_poses(self._factory.solver_at(plant, y, t), y, t)
+            if moved is None or largest_displacement(self._system.model, y, moved) > tolerance:
                 raise SwitchingError(
-                    f"{touch.constraint} cannot engage: its gap ({touch.label}) is {gap:.3g} {touch.unit}, which "
+                    f"{point.constraint} cannot engage: its gap ({point.label}) is {gap:.3g} {point.unit}, which "
                     f"cannot be negative, and the tolerance is {tolerance:.3g} m: enable it where the bodies are "
                     "apart, or give enable(..., tolerance=)"
                 )
             y = moved
         return y
 
-    def settle(
+    def resolve_impacts(
         self,
         t: float,
         y: np.ndarray,
         angles: np.ndarray,
         base: Configuration,
-        resting: ContactState,
-        hit: Sequence[tuple[str, int, str]] = (),
+        contact_state: ContactState,
+        triggered: Sequence[tuple[str, int, str]] = (),
     ) -> ImpactOutcome:
         """Return the state and the contact state after the impacts at all closed gaps with approaching surfaces.
 
@@ -302,16 +312,16 @@ class Contacts:
         ----------
         t, y, angles : time, s, state vector and joint angles before the impacts
         base : active constraints and forces, without contacts
-        resting : contact state before the impacts
-        hit : keys (name, index, kind) of the event functions that are zero: closing gaps, slip that ends, friction at
-            its limit, and flanks that come into contact or separate
+        contact_state : contact state before the impacts
+        triggered : keys (name, index, kind) of the event functions that are zero: closing gaps, slip that ends,
+            friction at its limit, and flanks that come into contact or separate
         """
         state = self._system.model.carried.state(y)
-        sides = self._flanks.sides(resting.sides, hit, t, state, base)
-        settled = self._settling.settle(t, y, angles, self._flanks.configured(base, sides), resting, hit)
-        if settled.impulse:
-            state = self._system.model.carried.state(settled.y)
+        sides = self._flanks.sides(contact_state.flank_sides, triggered, t, state, base)
+        outcome = self._settling.resolve(t, y, angles, self._flanks.configured(base, sides), contact_state, triggered)
+        if outcome.impulse:
+            state = self._system.model.carried.state(outcome.y)
             sides = self._flanks.sides(sides, (), t, state, base)
-        settled.resting.sides = sides
-        settled.resting.ropes = self._ropes.states(resting.ropes, hit, t, state, base)
-        return settled
+        outcome.contact_state.flank_sides = sides
+        outcome.contact_state.ropes = self._ropes.states_after_event(contact_state.ropes, triggered, t, state, base)
+        return outcome

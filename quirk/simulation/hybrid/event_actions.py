@@ -15,7 +15,14 @@ from quirk.bodies.rotation import conjugate, matrix, multiply
 from quirk.constraints import Constraint, Distance, Joint
 from quirk.constraints.constraint import with_frame_i
 from quirk.constraints.unilateral import Unilateral
-from quirk.dynamics.contact.impulse import Impulse, distance, jump, moved_onto, with_angular_momentum, with_change
+from quirk.dynamics.contact.impulse import (
+    Impulse,
+    add_velocity_jump,
+    largest_displacement,
+    project_poses,
+    restore_angular_momentum,
+    velocity_jump,
+)
 from quirk.dynamics.plant import CompiledModel
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.errors import SwitchingError
@@ -36,7 +43,7 @@ from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
 # Default tolerance for the displacement of bodies onto a constraint that is enabled, over the length of the system.
-NEAR = 1e-6
+ENABLE_TOLERANCE = 1e-6
 # Displacements below this fraction of the length of the system are round-off.
 ROUND_OFF = 1e-13
 # Advice in messages if bodies are too far from a constraint that is enabled, or whose function an action has changed.
@@ -98,9 +105,9 @@ class ActionExecutor:
             forces = frozenset(name for name in action.names if isinstance(self.system[name], ForceElement))
             event_state = replace(event_state, configuration=event_state.configuration.with_forces(on=forces))
             constraints = tuple(name for name in action.names if name not in forces)
-            return self._engaged(Engage(constraints, action.tolerance, action.keep_offset), event_state)
+            return self._enable(Engage(constraints, action.tolerance, action.keep_offset), event_state)
         if isinstance(action, Engage):
-            return self._engaged(action, event_state)
+            return self._enable(action, event_state)
         if isinstance(action, Release | Disable):
             configuration = event_state.configuration
             for name in action.names:
@@ -124,9 +131,9 @@ class ActionExecutor:
                 if action.name in event_state.configuration.active
                 else event_state
             )
-        return self._jumped(self._with_velocity(action, event_state))
+        return self._with_velocity_jump(self._with_velocity(action, event_state))
 
-    def _engaged(self, action: Engage, event_state: EventState) -> EventState:
+    def _enable(self, action: Engage, event_state: EventState) -> EventState:
         pushing = [part for part in map(self.system.__getitem__, action.names) if isinstance(part, Unilateral)]
         for part in pushing:
             event_state = replace(event_state, configuration=event_state.configuration.switched(part, True))
@@ -137,7 +144,7 @@ class ActionExecutor:
         if action.keep_offset:
             state = self.system.plant_for(event_state.configuration).model.carried.state(event_state.y)
             configuration = configuration.with_others(
-                {name: as_it_stands(self.system, self.system[name], state) for name in sorted(fresh)}
+                {name: at_present_pose(self.system, self.system[name], state) for name in sorted(fresh)}
             )
         return self._projected(replace(event_state, configuration=configuration), sorted(fresh), action.tolerance)
 
@@ -172,7 +179,7 @@ class ActionExecutor:
         speed = np.abs(state.velocity).max() + reach * np.abs(state.angular_velocity).max()
         if amount <= violations_before[0] + ROUND_OFF * reach and rate <= violations_before[1] + ROUND_OFF * speed:
             return event_state
-        tolerance = NEAR * self.system.model.length + 2 * violations_before[0]
+        tolerance = ENABLE_TOLERANCE * self.system.model.length + 2 * violations_before[0]
         return self._projected(
             event_state, names, tolerance, ("jumps away from the bodies by the changes of the action", JUMPED)
         )
@@ -191,9 +198,9 @@ class ActionExecutor:
         """
         plant = self.system.plant_for(event_state.configuration)
         solver, length, before = self._solver_of(plant, event_state.y, event_state.t), plant.model.length, event_state.y
-        moved = moved_onto(solver, before, event_state.t)
-        tolerance = NEAR * length if tolerance is None else tolerance
-        off = np.inf if moved is None else distance(plant.model, before, moved)
+        moved = project_poses(solver, before, event_state.t)
+        tolerance = ENABLE_TOLERANCE * length if tolerance is None else tolerance
+        off = np.inf if moved is None else largest_displacement(plant.model, before, moved)
         if moved is None or off > tolerance:
             far = "no poses nearby satisfy all constraints"
             if moved is not None:
@@ -201,10 +208,10 @@ class ActionExecutor:
             listed, (what, cure) = ", ".join(f"{self.system[name]}" for name in names), refused
             raise SwitchingError(f"{listed} {what}: {far}, and the tolerance is {tolerance:.3g} m: {cure}")
         self._check(plant, moved, event_state.t)
-        event_state = self._jumped(replace(event_state, y=moved), solver)
-        free = self._free_to_turn(plant, names)
+        event_state = self._with_velocity_jump(replace(event_state, y=moved), solver)
+        free = self._free_bodies(plant, names)
         if off > ROUND_OFF * length and free.any():
-            event_state = replace(event_state, y=with_angular_momentum(plant, event_state.y, before, free))
+            event_state = replace(event_state, y=restore_angular_momentum(plant, event_state.y, before, free))
         return event_state
 
     def _check(self, plant: CompiledModel, y: np.ndarray, t: float, y_before: np.ndarray | None = None) -> None:
@@ -229,7 +236,7 @@ class ActionExecutor:
                 f"violated by {missed[worst]:.3g} {unit}{second}"
             )
 
-    def _free_to_turn(self, plant: CompiledModel, names: Iterable[str]) -> np.ndarray:
+    def _free_bodies(self, plant: CompiledModel, names: Iterable[str]) -> np.ndarray:
         """Return a mask (n,) of the n bodies that constraints connect, directly or indirectly, with those of `names`.
 
         `plant` is the compiled model of the active constraints, and `names` are names of constraints. If one of the
@@ -248,7 +255,7 @@ class ActionExecutor:
             return np.zeros(n, dtype=bool)
         return np.isin(group[:n], [group[i] for i, _ in ends])
 
-    def _jumped(self, event_state: EventState, solver: Solver | None = None) -> EventState:
+    def _with_velocity_jump(self, event_state: EventState, solver: Solver | None = None) -> EventState:
         """Return `event_state` with the nearest velocities, in the mass metric, that satisfy the active constraints.
 
         The impulses of the constraints are added to those in `event_state`. `solver` is the solver of the active
@@ -256,7 +263,7 @@ class ActionExecutor:
         """
         plant = self.system.plant_for(event_state.configuration)
         solver = self._solver_of(plant, event_state.y, event_state.t) if solver is None else solver
-        y, impulse = jump(solver, event_state.y, event_state.t)
+        y, impulse = velocity_jump(solver, event_state.y, event_state.t)
         self._check(plant, y, event_state.t, event_state.y)
         added = {name: _sum(event_state.impulse.get(name), exerted) for name, exerted in impulse.items()}
         return replace(event_state, y=y, impulse={**event_state.impulse, **added})
@@ -269,10 +276,10 @@ class ActionExecutor:
             change[row, :3] = action.velocity - state.velocity[row]
         if action.angular_velocity is not None:
             change[row, 3:] = action.angular_velocity - state.angular_velocity[row]
-        return replace(event_state, y=with_change(event_state.y, change))
+        return replace(event_state, y=add_velocity_jump(event_state.y, change))
 
 
-def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
+def at_present_pose(system: System, constraint: Any, state: Any) -> Constraint:
     """Return a copy of a joint whose frame i is placed at the pose of its frame j in `state`.
 
     Raises

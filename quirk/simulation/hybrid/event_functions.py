@@ -40,7 +40,7 @@ def guards_of(system: System, events: Sequence[Event], every: bool = False) -> l
     return [guard(event) for event in events]
 
 
-def called_beside(system: System, events: Sequence[Event]) -> list[Callable[..., Any]]:
+def other_called_functions(system: System, events: Sequence[Event]) -> list[Callable[..., Any]]:
     """Return the user functions of events and sampled functions, which a run calls in addition to those of forces."""
     parts: list[Event | Sampled] = [*events, *system.sampled]
     return [function for part in parts for function in part.user_functions]

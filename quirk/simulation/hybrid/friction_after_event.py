@@ -8,88 +8,97 @@ from dataclasses import replace
 
 import numpy as np
 
-from quirk.analysis.contact.friction_states import FLOOR, SlidingContact, rub_of
+from quirk.analysis.contact.friction_modes import SLIP_FLOOR, FrictionMode, sliding_mode
 from quirk.dynamics.contact.contact_modes import DEPENDENT, ContactModes
 from quirk.dynamics.model.friction_normal_load import ConstantLoad
 from quirk.errors import outside
 from quirk.forces.stick_slip import StickSlip
 from quirk.result.contact_loads import ContactLoadWarning
 
-from .contact_speeds import REST
-from .friction_rows import FrictionRows
-from .load_shares import Shares
+from .contact_rows import ContactRows
+from .shared_contact_loads import SharedContactLoads
+from .speed_limits import REST_SPEED
 
 # Factor on the limits of zero acceleration for friction whose rows depend on other rows.
 STILL = 1e6
 # Slip at which friction begins to slide if drivers prescribe its slip, over the slip that counts as none.
 # It is at least LEAST_CREEP, 1/s, times the length of the system, where nothing accelerates yet.
-CREEP, LEAST_CREEP = 2 * FLOOR, 1e-12
+CREEP, LEAST_CREEP = 2 * SLIP_FLOOR, 1e-12
 # The same for friction whose rows have been redundant: beyond what misaligned redundant rows let through.
-CREEP_REDUNDANT = 10 * FLOOR
+CREEP_REDUNDANT = 10 * SLIP_FLOOR
 # If such friction slides for less than this fraction of the time of a free fall over the length of the system, friction
 # stops the slip as soon as it begins.
-SHORT = 1e-3
+SHORT_SLIDING = 1e-3
 # Relative freedoms of two bodies.
 FREEDOMS = 6
 
 
-def rubbing_of(
+def friction_modes_after_event(
     t: float,
-    rows: FrictionRows,
-    found: ContactModes,
+    rows: ContactRows,
+    solution: ContactModes,
     slow: np.ndarray,
-    before: Mapping[str, SlidingContact],
-    shares: Shares,
-) -> dict[str, SlidingContact]:
+    before: Mapping[str, FrictionMode],
+    shares: SharedContactLoads,
+) -> dict[str, FrictionMode]:
     """Return the state of each friction element after a change of contacts at time t (s), by name.
 
     Parameters
     ----------
     t : time, s
     rows : the r rows of gaps and slip components
-    found : solution of the contact problem
+    solution : solution of the contact problem
     slow : (r,) slip, m/s, below which friction counts as not slipping
     before : states of the friction elements before the change
     shares : loads expressed by multipliers
     """
-    rubbing, as_one = {}, _moving_as_one(rows, found)
-    for k, (grip, friction) in enumerate(zip(rows.grips, rows.frictions, strict=True)):
-        e, side, former = found.sliding[k], rows.sides[k], before.get(friction.name)
-        loaded = grip.contact is None or found.held[grip.contact]
+    friction_modes, as_one = {}, _pairs_at_relative_rest(rows, solution)
+    for k, (element, friction) in enumerate(zip(rows.elements, rows.friction_elements, strict=True)):
+        e, side, former = solution.slip_directions[k], rows.sides[k], before.get(friction.name)
+        loaded = element.contact is None or solution.active[element.contact]
         if e is not None:
             if loaded:
-                floor = FLOOR * float(slow[grip.rows].max())
-                load = () if grip.contact is None else shares.load(grip.contact)
-                since = t if former is None or former.held is not None else former.since
-                rub = rub_of(friction, grip, found, k, side, floor, former, load)
-                rubbing[friction.name] = replace(rub, since=since)
+                floor = SLIP_FLOOR * float(slow[element.rows].max())
+                load = () if element.contact is None else shares.normal_load_rows(element.contact)
+                since = t if former is None or former.sticking_components is not None else former.slides_since
+                mode = sliding_mode(friction, element, solution, k, side, floor, former, load)
+                friction_modes[friction.name] = replace(mode, slides_since=since)
             continue
-        kept = tuple(c for c, row in enumerate(grip.rows) if found.rows[row])
+        independent = tuple(c for c, row in enumerate(element.rows) if solution.independent[row])
         if not loaded:
-            if grip.moving is None and (np.abs(found.w[grip.rows]) <= STILL * found.slow[grip.rows]).all():
-                rubbing[friction.name] = SlidingContact((), side=side)
+            if (
+                element.slip_direction is None
+                and (np.abs(solution.w[element.rows]) <= STILL * solution.zero_threshold[element.rows]).all()
+            ):
+                friction_modes[friction.name] = FrictionMode((), side=side)
             continue
         creep = None
-        if any(rows.W[row, row] == 0.0 for row in grip.rows):
+        if any(rows.W[row, row] == 0.0 for row in element.rows):
             # Rows without response, exactly 0: drivers and other constraints prescribe their slip.
-            creep = max(CREEP * slow[grip.rows].max(), LEAST_CREEP * rows.units[grip.rows].max())
-        elif len(kept) < len(grip.rows) and (grip.contact is None or _pair(friction) not in as_one):
-            limit = float(slow[grip.rows].max())
-            shortest = SHORT * REST * rows.units[grip.rows].max() / limit
-            creep = _creep(friction, former, CREEP_REDUNDANT * limit, t, shortest)
-        patch = shares.patch_of(k)
-        alone = isinstance(grip.load, ConstantLoad) and found.held[grip.rows[0]]
-        if kept or grip.contact is not None or patch is not None or alone:
+            creep = max(CREEP * slow[element.rows].max(), LEAST_CREEP * rows.units[element.rows].max())
+        elif len(independent) < len(element.rows) and (
+            element.contact is None or _pair_of_bodies(friction) not in as_one
+        ):
+            limit = float(slow[element.rows].max())
+            shortest = SHORT_SLIDING * REST_SPEED * rows.units[element.rows].max() / limit
+            creep = _creep_limit(friction, former, CREEP_REDUNDANT * limit, t, shortest)
+        patch = shares.common_margin_of(k)
+        alone = isinstance(element.normal_load, ConstantLoad) and solution.active[element.rows[0]]
+        if independent or element.contact is not None or patch is not None or alone:
             # The load of a joint is computed separately: the first row represents it.
-            load_row = grip.rows[0] if grip.contact is None else grip.contact
-            cone = shares.cone(friction, [load_row, *grip.rows], grip.load) if patch is None else patch or None
-            rubbing[friction.name] = SlidingContact(kept, side=side, cone=cone, creep=creep)
+            load_row = element.rows[0] if element.contact is None else element.contact
+            cone = (
+                shares.friction_margin(friction, [load_row, *element.rows], element.normal_load)
+                if patch is None
+                else patch or None
+            )
+            friction_modes[friction.name] = FrictionMode(independent, side=side, margin=cone, creep=creep)
         elif creep is not None:
-            rubbing[friction.name] = SlidingContact((), side=side, creep=creep)
-    return rubbing
+            friction_modes[friction.name] = FrictionMode((), side=side, creep=creep)
+    return friction_modes
 
 
-def _creep(friction: StickSlip, former: SlidingContact | None, limit: float, t: float, shortest: float) -> float:
+def _creep_limit(friction: StickSlip, former: FrictionMode | None, limit: float, t: float, shortest: float) -> float:
     """Return the slip (m/s) beyond which sticking friction with redundant rows slides; 0 if it never does.
 
     `limit` is the slip to be returned as a rule, `former` the previous state and t the time, s. If friction began to
@@ -98,7 +107,7 @@ def _creep(friction: StickSlip, former: SlidingContact | None, limit: float, t: 
     """
     if former is None or former.creep is None:
         return limit
-    if former.creep > 0 and (former.held is not None or t - former.since > shortest):
+    if former.creep > 0 and (former.sticking_components is not None or t - former.slides_since > shortest):
         return limit
     if former.creep > 0:
         warnings.warn(
@@ -110,17 +119,17 @@ def _creep(friction: StickSlip, former: SlidingContact | None, limit: float, t: 
     return 0.0
 
 
-def _moving_as_one(rows: FrictionRows, found: ContactModes) -> set[frozenset[str]]:
+def _pairs_at_relative_rest(rows: ContactRows, solution: ContactModes) -> set[frozenset[str]]:
     """Return the pairs of bodies, by name, that contacts and their friction hold at rest relative to each other.
 
     Redundant rows of such a pair stay redundant in the motion; other rows may be dependent in the present position
     only.
     """
     of_pair: dict[frozenset[str], list[int]] = {}
-    for grip, friction in zip(rows.grips, rows.frictions, strict=True):
-        if grip.contact is not None:
-            own = of_pair.setdefault(_pair(friction), [])
-            own += [row for row in (grip.contact, *grip.rows) if found.held[row]]
+    for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
+        if element.contact is not None:
+            own = of_pair.setdefault(_pair_of_bodies(friction), [])
+            own += [row for row in (element.contact, *element.rows) if solution.active[row]]
     pairs = set()
     for pair, held in of_pair.items():
         if len(held) >= FREEDOMS:
@@ -131,5 +140,5 @@ def _moving_as_one(rows: FrictionRows, found: ContactModes) -> set[frozenset[str
     return pairs
 
 
-def _pair(friction: StickSlip) -> frozenset[str]:
+def _pair_of_bodies(friction: StickSlip) -> frozenset[str]:
     return frozenset(body.name for body in friction.bodies)

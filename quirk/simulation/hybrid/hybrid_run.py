@@ -52,22 +52,22 @@ class HybridMemory:
 
     Attributes
     ----------
-    base, resting, configuration : active constraints and forces without contacts; contact state; and active constraints
-        and forces with contacts and friction
+    base, contact_state, configuration : active constraints and forces without contacts; contact state; and active
+        constraints and forces with contacts and friction
     often, recent, stopped : number of occurrences of each event, the last events, and whether the run was stopped
     factory, current : data of the run factory, and of the run object for the present configuration
-    idle : configuration, contact state, and data such as the step size of each other run object
+    kept_runs : configuration, contact state, and data such as the step size of each other run object
     """
 
     base: Configuration
-    resting: ContactState
+    contact_state: ContactState
     configuration: Configuration
     often: Counter[str]
     recent: list[tuple[float, str]]
     stopped: bool
     factory: FactoryMemory
     current: run_snapshot.RunMemory
-    idle: list[tuple[Configuration, ContactState, Any]]
+    kept_runs: list[tuple[Configuration, ContactState, Any]]
 
 
 class HybridRun:
@@ -89,7 +89,7 @@ class HybridRun:
     def __init__(self, system: System, factory: RunFactory, rows: RowFile | None = None) -> None:
         self._system, self._factory, self._events, self._rows = system, factory, factory.events, rows
         self._before = 0
-        self._board = ActionExecutor(system, factory.settled)
+        self._board = ActionExecutor(system, factory.solver_at)
         for event in self._events:
             for action in event.actions:
                 check_action(system, f"{event}", action)
@@ -112,7 +112,7 @@ class HybridRun:
     def start(self, point: RestartPoint) -> None:
         """Start from a restart point, and compute the impacts at closed contacts whose surfaces approach each other."""
         t, y, angles = point.t, point.y, point.angles
-        self._base, self._resting = point.base, ContactState()
+        self._base, self._contact_state = point.base, ContactState()
         self._counter.occurrences = Counter(point.often)
         self._before = self._steps_tried
         if not self._contacts:
@@ -120,17 +120,17 @@ class HybridRun:
             return
         try:
             self._contacts.check(t, y, angles, point.base)
-            settled = self._contacts.settle(t, y, angles, self._base, self._resting)
+            outcome = self._contacts.resolve_impacts(t, y, angles, self._base, self._contact_state)
         except SwitchingError as error:
             raise SimulationError(f"simulate: at the start: {error}", time=t) from error
-        self._resting = settled.resting
-        if settled.impulse:
+        self._contact_state = outcome.contact_state
+        if outcome.impulse:
             now = EventState(t, y, self._base)
-            after = replace(now, y=settled.y)
-            name = self._contacts.first_of(settled.impulse)
+            after = replace(now, y=outcome.y)
+            name = self._contacts.first_name(outcome.impulse)
             energies = total_energy(self._system, now), total_energy(self._system, after)
-            self.happenings.append(EventRecord(t, name, -1, *energies, settled.impulse, settled.restitution_kept))
-        self._begin(t, settled.y, angles, point.pace)
+            self.happenings.append(EventRecord(t, name, -1, *energies, outcome.impulse, outcome.restitution_kept))
+        self._begin(t, outcome.y, angles, point.pace)
 
     def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
         """Continue from a state vector y on the constraints, after constraints or forces may have been switched.
@@ -138,7 +138,7 @@ class HybridRun:
         `angles` (K, 3) are the 1-2-3 angles of K joints, rad; `pace` contains the step size and the cost statistics for
         method switching.
         """
-        configuration = self._contacts.configured(self._base, self._resting)
+        configuration = self._contacts.configured(self._base, self._contact_state)
         plant = self._system.plant_for(configuration)
         try:
             self._current = self._entered(plant, configuration, t, y, angles, pace)
@@ -147,7 +147,7 @@ class HybridRun:
             raise
         self._plant, self._configuration = plant, configuration
         if self.trail is not None:
-            self.trail.begin(len(self._completed.segments), self._plant, self._base, self._resting, t, y, angles)
+            self.trail.begin(len(self._completed.segments), self._plant, self._base, self._contact_state, t, y, angles)
 
     def _entered(
         self,
@@ -165,12 +165,12 @@ class HybridRun:
         switching.
         """
         # Disabled unilateral constraints are not monitored, although the compiled model is the same.
-        key = configuration, self._resting.key
+        key = configuration, self._contact_state.key
         if key not in self._runs:
             self._make_run(key, plant)
         self._runs.move_to_end(key)
         current, _ = self._runs[key]
-        self._contacts.head(plant, self._resting)
+        self._contacts.align_slip_directions(plant, self._contact_state)
         self._factory.enter(current, t, y, angles, pace, plant)
         return current
 
@@ -179,10 +179,10 @@ class HybridRun:
 
         `key` identifies the configuration and the contact state, and `plant` is the compiled model of both.
         """
-        self._contacts.check_watched(self._factory.guards, self._resting)
+        self._contacts.check_watched(self._factory.guards, self._contact_state)
         self._factory.warn_of_state(plant)
-        current: Any = self._factory.new_run(plant, self._contacts.guards(self._base, self._resting))
-        self._runs[key] = current, self._resting
+        current: Any = self._factory.new_run(plant, self._contacts.guards(self._base, self._contact_state))
+        self._runs[key] = current, self._contact_state
         if key in self._learned:
             run_snapshot.apply_learned(current, self._learned.pop(key))
         if len(self._runs) > MOST_RUNS:
@@ -198,7 +198,7 @@ class HybridRun:
         turns = Turns.since(joints, orientation, angles, joints.first_quadrants(orientation).reshape(1, -1))
         changes = self._base.since(self._system.configuration)
         segment = Segment(plant, np.array([t]), y[None].copy(), turns, 0, changes)
-        self._completed.append(segment, self._contacts.configured(self._base, self._resting))
+        self._completed.append(segment, self._contacts.configured(self._base, self._contact_state))
 
     def keep_start(self) -> None:
         """Store the initial state of the run if its time is an output time."""
@@ -301,9 +301,9 @@ class HybridRun:
         return self._base
 
     @property
-    def resting(self) -> ContactState:
+    def contact_state(self) -> ContactState:
         """Present contact state: closed contacts, and sliding and sticking friction."""
-        return self._resting
+        return self._contact_state
 
     def restart(self) -> None:
         """Begin a new integration step after the caller has changed loads; the rest of the present one is discarded.
@@ -315,17 +315,17 @@ class HybridRun:
         if not self._contacts:
             return
         current.begin_anew()
-        y, angles, resting = current.state, current.angles, self._resting
+        y, angles, contact_state = current.state, current.angles, self._contact_state
         before = EventState(current.reached, y, self._base)
         now = self._update_contacts((), before, angles)
-        self._record_changes(before, now, resting)
-        changed = self._resting != resting
+        self._record_changes(before, now, contact_state)
+        changed = self._contact_state != contact_state
         if changed and now.t == self._factory.settings.start:
             self._replace_start(now, angles)
             return
         self._continue(now, y, angles, changed=changed, altered=False, ended=False)
         if not changed:
-            self._contacts.head(self._plant, self._resting)
+            self._contacts.align_slip_directions(self._plant, self._contact_state)
 
     def restart_at_start(self) -> None:
         """Begin again from the initial state after the caller has changed loads, before the first integration step.
@@ -337,7 +337,7 @@ class HybridRun:
         if not self._contacts:
             return
         current.begin_anew()
-        self._resting = ContactState()
+        self._contact_state = ContactState()
         now = self._settle_contacts(EventState(current.reached, current.state, self._base), current.angles, ())
         self._replace_start(now, current.angles)
 
@@ -358,29 +358,31 @@ class HybridRun:
     def snapshot(self) -> HybridMemory:
         """Return a snapshot from which the run can be continued; stored output states are not included."""
         idle = [
-            (configuration, resting, run_snapshot.learned(current))
-            for (configuration, _), (current, resting) in self._runs.items()
+            (configuration, contact_state, run_snapshot.learned(current))
+            for (configuration, _), (current, contact_state) in self._runs.items()
             if current is not self._current
         ]
         return HybridMemory(
-            self._base, self._resting, self._configuration, Counter(self._counter.occurrences), self._counter.recent,
-            self.stopped, self._factory.snapshot(), run_snapshot.snapshot(self._current), idle,
+            self._base, self._contact_state, self._configuration, Counter(self._counter.occurrences),
+            self._counter.recent, self.stopped, self._factory.snapshot(), run_snapshot.snapshot(self._current), idle,
         )  # fmt: skip
 
     def recall(self, saved: HybridMemory) -> None:
         """Restore a snapshot of this run, or of another run of the same system with the same settings."""
-        self._base, self._resting, self._configuration = saved.base, saved.resting, saved.configuration
+        self._base, self._contact_state, self._configuration = saved.base, saved.contact_state, saved.configuration
         self.stopped = saved.stopped
         self._counter.recall(saved.often, saved.recent)
         self._plant = self._system.plant_for(saved.configuration)
-        key = saved.configuration, saved.resting.key
+        key = saved.configuration, saved.contact_state.key
         if key not in self._runs:
             self._make_run(key, self._plant)
             t, y, angles = self._current.reached, self._current.state, self._current.angles
             self._factory.enter(self._runs[key][0], t, y, angles, self._current.pace, self._plant)
         self._current = self._runs[key][0]
         self._runs = OrderedDict({key: self._runs[key]})
-        self._learned = {(configuration, resting.key): learned for configuration, resting, learned in saved.idle}
+        self._learned = {
+            (configuration, contact_state.key): learned for configuration, contact_state, learned in saved.kept_runs
+        }
         self._factory.recall(saved.factory)
         run_snapshot.recall(self._current, saved.current)
         if self._current.present_time == self._factory.settings.start:
@@ -440,11 +442,11 @@ class HybridRun:
 
         `hit` are pairs of the key of such a function and the direction of its crossing.
         """
-        current, base, resting = self._current, self._base, self._resting
+        current, base, contact_state = self._current, self._base, self._contact_state
         t, y, angles = current.reached, current.state, current.angles
         now = EventState(t, y, base)
         if self.trail is not None:
-            self.trail.happen(current)
+            self.trail.record_events(current)
         contact_keys = [key for key, _ in hit if isinstance(key, tuple)]
         directions = {key: direction for key, direction in hit if not isinstance(key, tuple)}
         if contact_keys:
@@ -469,7 +471,9 @@ class HybridRun:
                 if changeable:
                     now = self._board.follow_functions(now, changeable, missed)
                 if gaps is not None:
-                    self._resting = self._contacts.jumped(t, now.y, angles, now.configuration, self._resting, gaps)
+                    self._contact_state = self._contacts.after_gap_jump(
+                        t, now.y, angles, now.configuration, self._contact_state, gaps
+                    )
             except (SwitchingError, InputError) as error:
                 raise IntegrationError(
                     str(error) if isinstance(error, InputError) else f"{event}: {error}", t
@@ -478,14 +482,14 @@ class HybridRun:
             self.happenings.append(EventRecord(t, event.name, directions[event.name], *energies, now.impulse))
             moved = now.configuration != former.configuration or not np.array_equal(now.y, former.y)
             if self._contacts and (moved or changeable):
-                acted, rested = now, self._resting
+                acted, rested = now, self._contact_state
                 now = self._update_contacts((), acted, angles)
                 if np.array_equal(acted.y, former.y):
                     self._record_changes(former, now, rested)
         if any(functions_in(event.actions) for event in self._events if event.name in directions):
             self._factory.check_reads(t)
         self.stopped = now.stopped
-        changed = now.configuration != base or self._resting != resting
+        changed = now.configuration != base or self._contact_state != contact_state
         altered = not self._altering.isdisjoint(directions)
         self._continue(now, y, angles, changed=changed, altered=altered, ended=ended)
 
@@ -516,13 +520,13 @@ class HybridRun:
                     len(self._completed.segments),
                     self._plant,
                     self._base,
-                    self._resting,
+                    self._contact_state,
                     event_state.t,
                     event_state.y,
                     angles,
                 )
             if jumped:
-                self._contacts.head(self._plant, self._resting)
+                self._contacts.align_slip_directions(self._plant, self._contact_state)
             if jumped or ended:
                 current.store_state()
             return
@@ -539,33 +543,33 @@ class HybridRun:
         `keys` are the keys (name, index, kind) of the event functions of contacts that are zero, `event_state` is the
         state before, and `angles` (K, 3) are the 1-2-3 angles of K joints, rad.
         """
-        before, resting = event_state, self._resting
+        before, contact_state = event_state, self._contact_state
         event_state = self._settle_contacts(event_state, angles, keys)
         # Ignore internal events: slip speed increased, load redistributed among contacts, contact moved to an edge, or
         # contact without load far from the surface.
         keys = [key for key in keys if not self._internal(key)]
-        opened = self._contacts.opened(keys[0][0], resting, self._resting) if keys else frozenset()
+        opened = self._contacts.opened(keys[0][0], contact_state, self._contact_state) if keys else frozenset()
         if opened and not event_state.impulse:
-            self._record_changes(before, event_state, resting, opened)
+            self._record_changes(before, event_state, contact_state, opened)
         elif keys or event_state.impulse:
-            name = keys[0][0] if keys else self._contacts.first_of(event_state.impulse)
+            name = keys[0][0] if keys else self._contacts.first_name(event_state.impulse)
             self._count_event(event_state.t, name)
             closes = not keys or any(key[2] in ("gap", MEETS, RETURNS, HOLDS, TAUTENS) for key in keys)
-            direction = -1 if closes or self._contacts.sticks(name, self._resting) else 1
+            direction = -1 if closes or self._contacts.sticks(name, self._contact_state) else 1
             energies = total_energy(self._system, before), total_energy(self._system, event_state)
             self.happenings.append(
                 EventRecord(
                     event_state.t, name, direction, *energies, event_state.impulse, event_state.restitution_kept
                 )
             )
-            self._record_changes(before, event_state, resting, {key[0] for key in keys}, name)
+            self._record_changes(before, event_state, contact_state, {key[0] for key in keys}, name)
         return event_state
 
     def _record_changes(
         self,
         before: EventState,
         after: EventState,
-        resting: ContactState,
+        contact_state: ContactState,
         among: Container[str] | None = None,
         recorded: str | None = None,
     ) -> None:
@@ -576,17 +580,17 @@ class HybridRun:
         Parameters
         ----------
         before, after : states before and after the change
-        resting : contact state before the change
+        contact_state : contact state before the change
         among : names of the contacts that are recorded if they open, and of the friction elements that are recorded if
             they slip; None to record all changes
         recorded : name of a contact or friction element whose change is already recorded, or None
         """
-        if after.impulse or self._resting == resting:
+        if after.impulse or self._contact_state == contact_state:
             return
         disabled = before.configuration.idle | after.configuration.idle
         changes = [
             (name, direction)
-            for name, direction in self._contacts.changes(resting, self._resting, recorded)
+            for name, direction in self._contacts.changes(contact_state, self._contact_state, recorded)
             if name not in disabled and (among is None or (name in among and direction == OPENS))
         ]
         if not changes:
@@ -602,12 +606,12 @@ class HybridRun:
         `key` is the key (name, index, kind) of the event function.
         """
         if key[2] == "border":
-            return self._resting.closed(key[0])
+            return self._contact_state.closed(key[0])
         if key[2] == RETURNS:
-            return self._resting.sides.get(key[0]) == 0
+            return self._contact_state.flank_sides.get(key[0]) == 0
         if key[2] in ("faster", "turned", "slow", "return", "apart"):
             return True
-        return key[2] == "push" and key[:2] in self._resting.returns
+        return key[2] == "push" and key[:2] in self._contact_state.reloading
 
     def _settle_contacts(
         self, event_state: EventState, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]
@@ -618,13 +622,13 @@ class HybridRun:
         are the keys of the event functions that are zero.
         """
         try:
-            settled = self._contacts.settle(
-                event_state.t, event_state.y, angles, event_state.configuration, self._resting, hit
+            outcome = self._contacts.resolve_impacts(
+                event_state.t, event_state.y, angles, event_state.configuration, self._contact_state, hit
             )
         except SwitchingError as error:
             raise IntegrationError(str(error), event_state.t) from error
-        self._resting = settled.resting
-        return replace(event_state, y=settled.y, impulse=settled.impulse, restitution_kept=settled.restitution_kept)
+        self._contact_state = outcome.contact_state
+        return replace(event_state, y=outcome.y, impulse=outcome.impulse, restitution_kept=outcome.restitution_kept)
 
     def _execute(self, event: Event, action: Any, event_state: EventState, angles: np.ndarray) -> EventState:
         """Execute an action of `event`, or the actions that its user function returns; return the state after them.
@@ -639,7 +643,7 @@ class HybridRun:
             before, event_state = event_state.configuration, self._board.execute(action, event_state)
             pushing = (before.idle - event_state.configuration.idle) & self._contacts.names
             if pushing and isinstance(action, Enable | Engage):
-                y = self._contacts.engaged(
+                y = self._contacts.state_after_enabling(
                     event_state.t, event_state.y, angles, event_state.configuration, pushing, action.tolerance
                 )
                 event_state = replace(event_state, y=y)

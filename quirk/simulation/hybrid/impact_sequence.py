@@ -9,7 +9,7 @@ import numpy as np
 from quirk.dynamics.contact.impulse import Impulse
 from quirk.errors import SwitchingError
 
-from .contact_states import Struck
+from .contact_states import Impact
 
 # Ways to resolve the impacts of several contacts: all at once, or one after the other.
 SIMULTANEOUS, SEQUENTIAL = IMPACTS = "simultaneous", "sequential"
@@ -21,16 +21,16 @@ MOST_ROUNDS = 100_000
 FADED = 1e-9
 
 # (y, mask of the contacts with an impact, whether they rebound) -> outcome
-Strike = Callable[[np.ndarray, np.ndarray, bool], Struck]
+Strike = Callable[[np.ndarray, np.ndarray, bool], Impact]
 
 
-def in_sequence(
+def sequential_impacts(
     y: np.ndarray,
     rates: Callable[[np.ndarray], np.ndarray],
     min_speeds: np.ndarray,
     limits: np.ndarray,
     strike: Strike,
-) -> Struck:
+) -> Impact:
     """Return the outcome of a sequence of impacts: final state, sums of impulses, and rates of all closed gaps.
 
     In each round of the sequence, impulses act at all closing gaps simultaneously. Contacts at rest take part in the
@@ -55,18 +55,18 @@ def in_sequence(
         slowest = np.maximum(min_speeds, FADED * first)
         fades = bool((speed <= np.maximum(limits, slowest)).all())
         if fades and not (speed > min_speeds).any():
-            return Struck(y, impulse, present, kept)
-        struck = strike(y, (speed > slowest) | fades, not fades)
-        y, impulse, kept = struck.y, added(impulse, struck.impulse), min(kept, struck.restitution_kept)
+            return Impact(y, impulse, present, kept)
+        impact = strike(y, (speed > slowest) | fades, not fades)
+        y, impulse, kept = impact.y, sum_of_impulses(impulse, impact.impulse), min(kept, impact.restitution_kept)
         if fades:
-            return Struck(y, impulse, rates(y), kept)
+            return Impact(y, impulse, rates(y), kept)
     raise SwitchingError(
         f'the impacts of touching bodies did not end after {MOST_ROUNDS} rounds: take impacts="simultaneous", or lower '
         "the restitution"
     )
 
 
-def added(one: Mapping[str, Impulse], other: Mapping[str, Impulse]) -> dict[str, Impulse]:
+def sum_of_impulses(one: Mapping[str, Impulse], other: Mapping[str, Impulse]) -> dict[str, Impulse]:
     """Return the sum of two sets of impulses, by name of constraint."""
     total = dict(one)
     for name, impulse in other.items():

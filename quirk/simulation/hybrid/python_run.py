@@ -22,7 +22,7 @@ from quirk.integrators import InterpolatedStep, Recorder, Statistics
 from quirk.jit.keyboard_interrupt import DeferredInterrupt
 
 
-class SteppedRun:
+class PythonRun:
     """Run with steps taken in Python; it has the interface of `CompiledRun`, but no events.
 
     Parameters

@@ -52,8 +52,8 @@ from quirk.integrators.taylor import TAYLOR, Taylor, taylor_for
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
-from .event_functions import called_beside, guards_of
-from .python_run import SteppedRun
+from .event_functions import guards_of, other_called_functions
+from .python_run import PythonRun
 
 # The default method, and the explicit method with which it starts; it switches to an implicit method if the system is
 # stiff.
@@ -111,7 +111,7 @@ class RunFactory:
     def __post_init__(self) -> None:
         """Create the event functions of the user's events."""
         self.guards = guards_of(self.system, self.events, every=self.trailing)
-        self._beside = called_beside(self.system, self.events)
+        self._beside = other_called_functions(self.system, self.events)
         self._solvers: dict[CompiledModel, Solver] = {}
         self._settled: set[CompiledModel] = set()
         self._warned: set[str] = set()
@@ -192,7 +192,7 @@ class RunFactory:
                 t,
             )
 
-    def settled(self, plant: CompiledModel, y: np.ndarray, t: float) -> Solver:
+    def solver_at(self, plant: CompiledModel, y: np.ndarray, t: float) -> Solver:
         """Return the solver of a compiled model, with the independent rows selected at state vector y and time t, s."""
         solver = self.solver_of(plant)
         # Without redundant rows there is no choice, at any state.
@@ -215,7 +215,7 @@ class RunFactory:
         chooser = plant.solver(self._beside)
         return Flow(plant.model, plant.metric, chooser, state, t, on_constraints=on_constraints, **options)
 
-    def new_run(self, plant: CompiledModel, guards: Sequence[EventFunction]) -> CompiledRun | SteppedRun:
+    def new_run(self, plant: CompiledModel, guards: Sequence[EventFunction]) -> CompiledRun | PythonRun:
         """Return a run object of a compiled model that monitors the user's events and the event functions `guards`."""
         guards = [*self.guards, *guards]
         if self.compiled:
@@ -237,7 +237,7 @@ class RunFactory:
                 self.solver_of(plant), method, settings, self.breaks, self.output_times, self.statistics, guards,
                 RADAU_IIA9 if switching else None, self.trailing,
             )  # fmt: skip
-        return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.output_times, self.statistics)
+        return PythonRun(self.solver_of(plant), self.steps, self.settings, self.output_times, self.statistics)
 
     def check_located(self, part: str) -> None:
         """Raise an InputError if steps are taken in Python; `part` is an event, contact or other part that switches."""
@@ -277,7 +277,7 @@ class RunFactory:
 
     def enter(
         self,
-        run: CompiledRun | SteppedRun,
+        run: CompiledRun | PythonRun,
         t: float,
         y: np.ndarray,
         angles: np.ndarray,

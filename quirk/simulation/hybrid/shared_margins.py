@@ -11,23 +11,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quirk.dynamics.contact.load_sharing import Sharing
+from quirk.dynamics.contact.load_sharing import LoadDistribution
 from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad, bearing_forces
 from quirk.dynamics.sparse.kernels.load_limits import BEARINGS
 from quirk.dynamics.sparse.kernels.room import LOADS
 from quirk.events.names import Patch
 from quirk.forces.friction import Friction
 
-from .friction_rows import FrictionRows
+from .contact_rows import ContactRows
 
 
-def margin(
-    rows: FrictionRows,
-    sharing: Sharing,
+def common_margin(
+    rows: ContactRows,
+    distribution: LoadDistribution,
     names: tuple[tuple[str, int], ...],
     group: Sequence[int],
     members: Sequence[int],
-    ways: np.ndarray,
+    redistributions: np.ndarray,
     sliding: Sequence[str | None],
     level: float,
 ) -> Patch:
@@ -37,27 +37,29 @@ def margin(
 
     Parameters
     ----------
-    rows, sharing : the r rows of the contact problem, and loads along them
+    rows, distribution : the r rows of the contact problem, and loads along them
     names : constraint and row index of each of the h multipliers
     group : indices of the rows that share the load
     members : indices of the sticking friction elements of these rows
-    ways : (r, d) changes of the forces along the rows by d redistributions of the load within the group
+    redistributions : (r, d) changes of the forces along the rows by d redistributions of the load within the group
     sliding : name of the sliding friction element of each contact of the group, or None
     level : margin, N, at which the event occurs
     """
-    grips, frictions = rows.grips, rows.frictions
-    grip_of = {grips[n].contact: grips[n] for n in members}
+    elements, frictions = rows.elements, rows.friction_elements
+    grip_of = {elements[n].contact: elements[n] for n in members}
     order, coefficients = list[int](), list[float]()
-    for c in (row for row in group if row < rows.contacts):
-        grip = grip_of.get(c)
-        order += [c, *(grip.rows if grip is not None else (-1, -1))]
-        coefficients.append(grip.static if grip is not None else 0.0)
+    for c in (row for row in group if row < rows.contact_count):
+        element = grip_of.get(c)
+        order += [c, *(element.rows if element is not None else (-1, -1))]
+        coefficients.append(element.static if element is not None else 0.0)
     constants = np.zeros(len(order)).tolist()
-    joints = [n for n in members if grips[n].contact is None]
-    limits = {n: grips[n].static * load.value for n in joints if isinstance(load := grips[n].load, ConstantLoad)}
+    joints = [n for n in members if elements[n].contact is None]
+    limits = {
+        n: elements[n].static * load.value for n in joints if isinstance(load := elements[n].normal_load, ConstantLoad)
+    }
     loaded, balls = dict[int, int](), list[int]()
     for n in joints:
-        held = [row if row in group else -1 for row in grips[n].rows]
+        held = [row if row in group else -1 for row in elements[n].rows]
         if len(held) == LOADS:
             # With an unknown a, |(t1, t2)| <= a and |(a, t3)| <= limit are the cone of three components.
             balls.append(len(order))
@@ -69,15 +71,15 @@ def margin(
         constants += [max(limits.values()) if n in limits else 0.0, *(0.0 for _ in range(LOADS - 1))]
         if n not in limits:
             loaded[n] = len(coefficients)
-        coefficients.append(limits[n] / max(limits.values()) if n in limits else grips[n].static)
+        coefficients.append(limits[n] / max(limits.values()) if n in limits else elements[n].static)
     some = (np.array(order) >= 0)[:, None]
-    ways = np.pad(ways, ((0, 0), (0, len(balls))))
-    basis = ways[order] * some
-    for k, first in enumerate(balls, ways.shape[1] - len(balls)):
+    redistributions = np.pad(redistributions, ((0, 0), (0, len(balls))))
+    basis = redistributions[order] * some
+    for k, first in enumerate(balls, redistributions.shape[1] - len(balls)):
         basis[[first, first + LOADS + 1], k] = 1.0
-    bearings = [_bearings(rows, sharing, n, group, ways) for n in loaded]
+    bearings = [_bearing_forces(rows, distribution, n, group, redistributions) for n in loaded]
     # With limits in proportion to loads, the margin is a local maximum: that next to the present loads.
-    present = sharing.offset[order] * some[:, 0] * bool(loaded)
+    present = distribution.offset[order] * some[:, 0] * bool(loaded)
     return Patch(
         frictions[members[0]],
         "patch",
@@ -86,8 +88,8 @@ def margin(
         tuple(frictions[n].name for n in members),
         names,
         tuple(np.concatenate([np.array(constants) + present, *(of.constants for of in bearings)]).tolist()),
-        _rows_of([sharing.weights[order] * some, *(of.weights for of in bearings)]),
-        _rows_of([basis, *(of.ways for of in bearings)]),
+        _rows_of([distribution.weights[order] * some, *(of.weights for of in bearings)]),
+        _rows_of([basis, *(of.redistributions for of in bearings)]),
         tuple(coefficients),
         (*sliding, *(None for _ in coefficients[len(sliding) :])),
         tuple(frictions[n].on for n in loaded),
@@ -97,43 +99,47 @@ def margin(
 
 
 @dataclass(frozen=True)
-class _Bearings:
+class _BearingForces:
     """Forces (6,) in the two bearings of a joint, axes of body i, as functions of multipliers and redistributions.
 
     Attributes
     ----------
     constants : (6,) constant part
     weights : (6, h) forces per unit of each of h multipliers
-    ways : (6, d) forces per unit of each redistribution of load
+    redistributions : (6, d) forces per unit of each redistribution of load
     per_load : (6, 6) forces per unit of force and torque of the joint in the run
     """
 
     constants: np.ndarray
     weights: np.ndarray
-    ways: np.ndarray
+    redistributions: np.ndarray
     per_load: np.ndarray
 
 
-def _bearings(rows: FrictionRows, sharing: Sharing, n: int, group: Sequence[int], ways: np.ndarray) -> _Bearings:
+def _bearing_forces(
+    rows: ContactRows, distribution: LoadDistribution, n: int, group: Sequence[int], redistributions: np.ndarray
+) -> _BearingForces:
     """Return the forces in the bearings of a joint as functions of the shared loads of a group of rows.
 
     During a run the multipliers of independent rows carry the whole load. The shared load differs from it by a
     redistribution, which changes the bearing forces. `n` is the index of the joint's friction element; for the other
-    arguments see `margin`.
+    arguments see `common_margin`.
     """
-    load, friction = rows.grips[n].load, rows.frictions[n]
+    load, friction = rows.elements[n].normal_load, rows.friction_elements[n]
     assert isinstance(load, NormalLoad)
     assert isinstance(friction, Friction)
     R, (_, changes) = rows.axes[friction.name], load.bearings()
     changes = np.vstack([R.T @ changes[:3], R.T @ changes[3:]])
     within = np.zeros_like(changes)
     within[:, group] = changes[:, group]
-    run = np.zeros_like(sharing.weights)
-    run[sharing.rows, np.arange(len(sharing.rows))] = 1.0
+    run = np.zeros_like(distribution.weights)
+    run[distribution.rows, np.arange(len(distribution.rows))] = 1.0
     per_load = np.zeros((BEARINGS, BEARINGS))
     forces = bearing_forces(friction, friction.on.frame_i.matrix[:, friction.axis])
     per_load[: 3 * len(forces)] = forces.reshape(-1, BEARINGS)
-    return _Bearings(within @ sharing.offset, within @ (sharing.weights - run), changes @ ways, per_load)
+    return _BearingForces(
+        within @ distribution.offset, within @ (distribution.weights - run), changes @ redistributions, per_load
+    )
 
 
 def _rows_of(matrices: Sequence[np.ndarray]) -> tuple[tuple[float, ...], ...]:

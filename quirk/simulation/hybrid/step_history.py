@@ -23,61 +23,61 @@ from .contact_states import ContactState
 
 
 @dataclass
-class Stretch:
+class StepInterval:
     """Interval of a run without jumps of the state and with constant sets of active constraints and forces.
 
     Attributes
     ----------
     segment : index of the segment of the result that contains its states
     plant : compiled model of the active constraints and forces
-    base, resting : active constraints and forces without contacts, and contact state
+    base, contact_state : active constraints and forces without contacts, and contact state
     t : start time, s
     start, end : (13 n + k,) state vectors of n bodies and k auxiliary states at the start and at the end
     angles : (K, 3) 1-2-3 angles of K joints at the start, with all turns counted, rad
     reached : end time, s
     parts : groups of consecutive steps taken with the same method, see `Steps`
-    hit : event functions that are zero at the end and may change the motion
+    events : event functions that are zero at the end and may change the motion
     """
 
     segment: int
     plant: CompiledModel
     base: Configuration
-    resting: ContactState
+    contact_state: ContactState
     t: float
     start: np.ndarray
     angles: np.ndarray
     end: np.ndarray
     reached: float
     parts: list[RunPart] = field(default_factory=list)
-    hit: Sequence[EventFunction] = ()
+    events: Sequence[EventFunction] = ()
 
     @property
     def steps(self) -> list[Steps]:
         """The integration steps of the interval, in groups of consecutive steps with the same method."""
         return steps_of([self])
 
-    def is_continuous_with(self, following: Stretch) -> bool:
+    def is_continuous_with(self, following: StepInterval) -> bool:
         """Whether neither the state nor the loads jump between this interval and the next one, `following`."""
         same = self.plant is following.plant and self.segment == following.segment and not self.plant.may_jump
         return same and np.array_equal(self.end, following.start)
 
 
-def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
+def steps_of(intervals: Sequence[StepInterval]) -> list[Steps]:
     """Return the steps of consecutive intervals without jumps between them, in groups of steps with the same method."""
-    parts = [part for stretch in stretches for part in stretch.parts]
+    parts = [part for interval in intervals for part in interval.parts]
     grouped = [list(group) for _, group in groupby(parts, lambda part: part.method.name)]
-    ends = [*(group[0].start for group in grouped[1:]), stretches[-1].end] if grouped else []
+    ends = [*(group[0].start for group in grouped[1:]), intervals[-1].end] if grouped else []
     return [
         Steps(group[0].method, np.concatenate([part.trail for part in group]), end, group[0].angles)
         for group, end in zip(grouped, ends, strict=True)
     ]
 
 
-def going_on(stretches: Sequence[Stretch]) -> list[list[int]]:
+def continuous_groups(intervals: Sequence[StepInterval]) -> list[list[int]]:
     """Return groups of consecutive intervals between which nothing jumps, as lists of indices of the intervals."""
     groups = [[0]]
-    for k in range(1, len(stretches)):
-        if stretches[k - 1].is_continuous_with(stretches[k]):
+    for k in range(1, len(intervals)):
+        if intervals[k - 1].is_continuous_with(intervals[k]):
             groups[-1].append(k)
         else:
             groups.append([k])
@@ -89,38 +89,40 @@ class StepHistory:
 
     Attributes
     ----------
-    stretches : intervals without jumps, in chronological order
+    intervals : intervals without jumps, in chronological order
     """
 
     def __init__(self) -> None:
-        self.stretches: list[Stretch] = []
+        self.intervals: list[StepInterval] = []
 
     def begin(
         self,
         segment: int,
         plant: CompiledModel,
         base: Configuration,
-        resting: ContactState,
+        contact_state: ContactState,
         t: float,
         y: np.ndarray,
         angles: np.ndarray,
     ) -> None:
         """Begin a new interval at time t (s) and state vector y; `segment` is the index of its segment of the result.
 
-        `plant` is the compiled model, `base` contains the active constraints and forces without contacts, `resting` is
-        the contact state, and `angles` (K, 3), rad, are the joint angles.
+        `plant` is the compiled model, `base` contains the active constraints and forces without contacts,
+        `contact_state` is the contact state, and `angles` (K, 3), rad, are the joint angles.
         """
-        self.stretches.append(Stretch(segment, plant, base, resting, t, y.copy(), angles.copy(), y.copy(), t))
+        self.intervals.append(
+            StepInterval(segment, plant, base, contact_state, t, y.copy(), angles.copy(), y.copy(), t)
+        )
 
     def move_steps_from(self, run: CompiledRun) -> None:
         """Append the steps recorded by a run object to the present interval, and clear its record."""
-        stretch = self.stretches[-1]
-        stretch.parts += run.output.parts
+        interval = self.intervals[-1]
+        interval.parts += run.output.parts
         run.output.parts = []
-        stretch.end, stretch.reached = run.state.copy(), run.reached
+        interval.end, interval.reached = run.state.copy(), run.reached
 
-    def happen(self, run: CompiledRun) -> None:
+    def record_events(self, run: CompiledRun) -> None:
         """Move the steps of a run object to the present interval, and record its event functions that are zero."""
         self.move_steps_from(run)
         keys = [key for key, _ in run.hit]
-        self.stretches[-1].hit = tuple(guard for guard in run.watch.guards if guard.key in keys)
+        self.intervals[-1].events = tuple(guard for guard in run.watch.guards if guard.key in keys)

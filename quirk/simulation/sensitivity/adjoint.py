@@ -16,7 +16,7 @@ from quirk.result.result import Result
 from quirk.util.misuse import explained
 
 from ..hybrid.run_factory import RunFactory
-from ..hybrid.step_history import Stretch
+from ..hybrid.step_history import StepInterval
 from .adjoint_sweep import OWNER, Backwards
 from .change import ParameterChange, as_changes, directions_of, motions_of, start_of
 from .discontinuities import warn_of_jumps
@@ -76,7 +76,7 @@ class Gradient:
 
 def gradient_of(
     result: Result,
-    stretches: Sequence[Stretch],
+    intervals: Sequence[StepInterval],
     factory: RunFactory,
     parameters: Sequence[Parameter],
     objective: Objective,
@@ -86,13 +86,13 @@ def gradient_of(
     Parameters
     ----------
     result : result of the run; steps must end at all output times
-    stretches : intervals of integration steps of the run
+    intervals : intervals of integration steps of the run
     factory : factory of run objects, one for each set of active constraints and forces
     parameters : parameters of the gradient
     objective : scalar function of the run that is differentiated
     """
     changes = [change for parameter in parameters for change in parameter.changes]
-    first, backwards = stretches[0], Backwards(result.system, stretches, factory, changes)
+    first, backwards = intervals[0], Backwards(result.system, intervals, factory, changes)
     if first.steps and backwards.course(first.plant).solver.redundant:
         _check(first, factory, [change for change in changes if change.motions or change.reshapes])
     counted = _evaluated_rows(result, factory.output_times)
@@ -103,12 +103,12 @@ def gradient_of(
     value, slopes = objective.judged(np.concatenate([judge.values(objective.quantities) for judge in judges]))
     ends = np.cumsum([len(rows) for rows in counted])[:-1]
     pulled = [judge.pulled_back(part) for judge, part in zip(judges, np.split(slopes, ends), strict=True)]
-    for stretch in stretches:
-        if stretch.steps:
-            warn_of_jumps(OWNER, AT_JUMPS, stretch.steps, backwards.course(stretch.plant).solver)
-    _warn_of_long_steps(stretches, backwards)
+    for interval in intervals:
+        if interval.steps:
+            warn_of_jumps(OWNER, AT_JUMPS, interval.steps, backwards.course(interval.plant).solver)
+    _warn_of_long_steps(intervals, backwards)
     by_start, by_parameters = backwards.along(
-        result, rows_by_interval(result, stretches), counted, [sources for sources, _ in pulled]
+        result, rows_by_interval(result, intervals), counted, [sources for sources, _ in pulled]
     )
     return Gradient(
         value, parameters, sum((part for _, part in pulled), by_parameters) + _start(first, changes) @ by_start
@@ -129,12 +129,12 @@ def _evaluated_rows(result: Result, output_times: np.ndarray | None) -> list[lis
     return [[row for _, s, row in rows if s == number] for number in range(len(result.segments))]
 
 
-def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> None:
+def _warn_of_long_steps(intervals: Sequence[StepInterval], backwards: Backwards) -> None:
     """Warn if steps are too long for accurate variations, which is tested with a random variation in each interval.
 
-    `stretches` are the intervals of integration steps; `backwards` provides the integrators of variations.
+    `intervals` are the intervals of integration steps; `backwards` provides the integrators of variations.
     """
-    if any(not _serve(stretch, backwards) for stretch in stretches if stretch.steps):
+    if any(not _serve(interval, backwards) for interval in intervals if interval.steps):
         warnings.warn(
             f"{OWNER}: steps are too long for derivatives, for example of a stiff system, or of an oscillator at rest: "
             "the gradient is inaccurate; give max_step=, or leave out objective= and use result.sensitivity",
@@ -143,24 +143,24 @@ def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> N
         )
 
 
-def _serve(stretch: Stretch, backwards: Backwards) -> bool:
+def _serve(interval: StepInterval, backwards: Backwards) -> bool:
     """Whether the integration steps of an interval are short enough for accurate variations.
 
     A random variation integrated along the steps is compared with the same variation integrated along subdivided steps.
-    `stretch` is the interval; `backwards` provides the integrators of variations.
+    `interval` is one of the intervals; `backwards` provides the integrators of variations.
     """
     model, cut, uncut = (
-        stretch.plant.model,
-        backwards.forward_integrator(stretch.plant),
-        backwards.forward_integrator(stretch.plant, cuts=False),
+        interval.plant.model,
+        backwards.forward_integrator(interval.plant),
+        backwards.forward_integrator(interval.plant, cuts=False),
     )
     moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))
     moved[:, SHIFT] *= model.length
     moved[:, VELOCITY] *= model.length
-    start = as_changes(model, stretch.start, moved, np.zeros((model.carried.size, 1)))
+    start = as_changes(model, interval.start, moved, np.zeros((model.carried.size, 1)))
     no_outputs, directions = (np.zeros(0), np.zeros((0, start.shape[1]))), directions_of(model, [ParameterChange()])
     right, as_it_is = start, start
-    for steps in stretch.steps:
+    for steps in interval.steps:
         _, right = cut.along(steps, right, directions, [], no_outputs, np.zeros(1))
         if cut.worst > NOTICED:
             return False
@@ -174,29 +174,29 @@ def _serve(stretch: Stretch, backwards: Backwards) -> bool:
     return True
 
 
-def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
+def _start(interval: StepInterval, changes: Sequence[ParameterChange]) -> np.ndarray:
     """Return the derivatives of the initial state vector with respect to D parameters, (D, 13 n + k).
 
-    They are not projected onto the constraints. `stretch` is the first interval of the run, with n bodies and k
+    They are not projected onto the constraints. `interval` is the first interval of the run, with n bodies and k
     auxiliary states, and `changes` are the derivatives of the system.
     """
-    model = stretch.plant.model
-    return as_changes(model, stretch.start, *start_of(model, changes))
+    model = interval.plant.model
+    return as_changes(model, interval.start, *start_of(model, changes))
 
 
-def _check(stretch: Stretch, factory: RunFactory, changes: Sequence[ParameterChange]) -> None:
+def _check(interval: StepInterval, factory: RunFactory, changes: Sequence[ParameterChange]) -> None:
     """Raise an InputError if a varied parameter makes redundant rows contradict the independent rows at the start.
 
-    `stretch` is the first interval of the run, `factory` the factory of its run objects, and `changes` are the
+    `interval` is the first interval of the run, `factory` the factory of its run objects, and `changes` are the
     derivatives of the system with respect to the parameters.
     """
     if not changes:
         return
-    model, start = stretch.plant.model, _start(stretch, changes)
+    model, start = interval.plant.model, _start(interval, changes)
     directions, motions = directions_of(model, changes), motions_of(model, changes)
-    steps, course = stretch.steps[0], Varied(stretch.plant.solver(), factory.settings)
+    steps, course = interval.steps[0], Varied(interval.plant.solver(), factory.settings)
     after = course.solver.slots.state_from_lanes(steps.trail[1:2, 8:])[0] if len(steps.trail) > 1 else steps.end
     first = replace(steps, trail=steps.trail[:1], end=after)
-    at_start = np.array([stretch.t]), stretch.start[None]
+    at_start = np.array([interval.t]), interval.start[None]
     at, _ = course.along(first, start, directions, motions, at_start, np.zeros(len(changes)))
-    check_rows(stretch, course, at[:, 0], directions, motions, changes)
+    check_rows(interval, course, at[:, 0], directions, motions, changes)

@@ -20,7 +20,7 @@ from quirk.result.result import Result
 from quirk.system.system import System
 
 from ..hybrid.run_factory import RunFactory
-from ..hybrid.step_history import Stretch
+from ..hybrid.step_history import StepInterval
 from .change import ParameterChange, as_changes, as_weights, directions_at, directions_of, in_force, motions_of
 from .event_jumps import Jump
 
@@ -35,7 +35,7 @@ class Backwards:
     Parameters
     ----------
     system : System
-    stretches : intervals of integration steps of the run
+    intervals : intervals of integration steps of the run
     factory : factory of run objects, one for each set of active constraints and forces
     changes : derivatives of the system with respect to the D parameters
 
@@ -45,9 +45,9 @@ class Backwards:
     """
 
     def __init__(
-        self, system: System, stretches: Sequence[Stretch], factory: RunFactory, changes: Sequence[ParameterChange]
+        self, system: System, intervals: Sequence[StepInterval], factory: RunFactory, changes: Sequence[ParameterChange]
     ) -> None:
-        self._system, self._stretches, self._factory, self._changes = system, stretches, factory, changes
+        self._system, self._intervals, self._factory, self._changes = system, intervals, factory, changes
         self.rtol = factory.settings.rtol
         self._courses: dict[CompiledModel, Reversed] = {}
         self._forward_integrators: dict[tuple[CompiledModel, bool], Varied] = {}
@@ -91,26 +91,26 @@ class Backwards:
         sources : for each segment, the partial derivatives (nt, 13 n + k) with respect to its states
         """
         counts = [set(rows) for rows in counted]
-        last = max(k for k, rows in enumerate(output_rows) if counts[self._stretches[k].segment].intersection(rows))
-        by_parameters, behind = np.zeros(len(self._changes)), np.zeros(self._stretches[last].end.size)
+        last = max(k for k, rows in enumerate(output_rows) if counts[self._intervals[k].segment].intersection(rows))
+        by_parameters, behind = np.zeros(len(self._changes)), np.zeros(self._intervals[last].end.size)
         for k in range(last, -1, -1):
-            stretch = self._stretches[k]
-            segment = result.segments[stretch.segment]
-            rows = [row for row in output_rows[k] if row in counts[stretch.segment]]
+            interval = self._intervals[k]
+            segment = result.segments[interval.segment]
+            rows = [row for row in output_rows[k] if row in counts[interval.segment]]
             if k == last:
-                steps = _steps_until(stretch.steps, segment.time[rows[-1]], self.course(stretch.plant).solver.slots)
+                steps = _steps_until(interval.steps, segment.time[rows[-1]], self.course(interval.plant).solver.slots)
                 angles = segment.angles[rows[-1]]
             else:
                 behind, more = self._across_event(k, behind)
-                by_parameters, steps, angles = by_parameters + more, stretch.steps, self._stretches[k + 1].angles
-            partial = sources[stretch.segment][rows]
-            behind, more = self._across_steps(stretch, steps, segment.time[rows], partial, angles, behind)
+                by_parameters, steps, angles = by_parameters + more, interval.steps, self._intervals[k + 1].angles
+            partial = sources[interval.segment][rows]
+            behind, more = self._across_steps(interval, steps, segment.time[rows], partial, angles, behind)
             by_parameters += more
         return behind, by_parameters
 
     def _across_steps(
         self,
-        stretch: Stretch,
+        interval: StepInterval,
         parts: Sequence[Steps],
         times: np.ndarray,
         sources: np.ndarray,
@@ -124,7 +124,7 @@ class Backwards:
 
         Parameters
         ----------
-        stretch : interval of the steps
+        interval : interval of the steps
         parts : steps, in groups with the same method
         times, sources : (nt,) output times, s, and (nt, 13 n + k) partial derivatives with respect to the states at
             these times
@@ -134,8 +134,8 @@ class Backwards:
         by_parameters = np.zeros(len(self._changes))
         if not parts:
             return end_derivatives + sources.sum(axis=0), by_parameters
-        course, model = self.course(stretch.plant), stretch.plant.model
-        changes = in_force(self._changes, self._system, dict(stretch.base.others))
+        course, model = self.course(interval.plant), interval.plant.model
+        changes = in_force(self._changes, self._system, dict(interval.base.others))
         directions, motions = directions_of(model, changes), motions_of(model, changes)
         for steps, rows in reversed(_with_rows(parts, times)):
             end_derivatives, more = course.along(steps, rows, sources, directions, motions, angles, end_derivatives)
@@ -150,10 +150,10 @@ class Backwards:
         the variations that the constraints allow. It is therefore evaluated for a basis of these variations and, for
         each parameter, with the smallest variation of the state that is compatible with the parameter's.
         """
-        before, after = self._stretches[k], self._stretches[k + 1]
+        before, after = self._intervals[k], self._intervals[k + 1]
         parameters, none = len(self._changes), np.zeros(len(self._changes))
         unchanged = before.plant is after.plant and np.array_equal(before.end, after.start)
-        if before.is_continuous_with(after) or (unchanged and not before.hit):
+        if before.is_continuous_with(after) or (unchanged and not before.events):
             return derivatives, none
         both = self.forward_integrator(before.plant), self.forward_integrator(after.plant)
         point = Jump(self._system, before, after, [], both).point()

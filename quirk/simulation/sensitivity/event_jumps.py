@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from quirk.analysis.contact.friction_states import head
+from quirk.analysis.contact.friction_modes import align_slip_directions
 from quirk.analysis.linear.operating_point import Point
 from quirk.analysis.linear.outputs import rows_of
 from quirk.analysis.linear.quantity_derivatives import QuantityDerivatives
 from quirk.bodies.state import STATE_SIZE
-from quirk.dynamics.contact.impulse import distance
+from quirk.dynamics.contact.impulse import largest_displacement
 from quirk.dynamics.model.directions import OMEGA, SHIFT, TURN, VELOCITY, Directions, Inputs
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.dynamics.sparse.variation.variation import Varied
@@ -29,7 +29,7 @@ from quirk.events.quantity import Gap, Quantity
 from quirk.forces.stick_slip import SlipBelow
 from quirk.system.system import System
 
-from ..hybrid.step_history import Stretch
+from ..hybrid.step_history import StepInterval
 from .change import FRAME, ParameterChange, as_changes, as_motions, directions_at, in_force
 from .geometry_derivatives import explicit_changes, gap_changes
 from .impulses import after_impulse
@@ -66,14 +66,14 @@ class Jump:
     def __init__(
         self,
         system: System,
-        before: Stretch,
-        after: Stretch,
+        before: StepInterval,
+        after: StepInterval,
         changes: Sequence[ParameterChange],
         courses: Sequence[Varied],
     ) -> None:
         self._system, self._before, self._after = system, before, after
         self._changes, self._changes_after = (
-            in_force(changes, system, dict(stretch.base.others)) for stretch in (before, after)
+            in_force(changes, system, dict(interval.base.others)) for interval in (before, after)
         )
         self._courses = courses
         self.later = np.zeros(len(changes))
@@ -91,7 +91,7 @@ class Jump:
         before, after, model = self._before, self._after, self._before.plant.model
         point = self.point()
         bodies, internal = as_motions(model, before.end, variations)
-        relevant = [guard for guard in before.hit if not self._continuous(guard)]
+        relevant = [guard for guard in before.events if not self._continuous(guard)]
         if relevant:
             self.later = self._event_time(point, bodies, internal, relevant)
         if before.is_continuous_with(after):
@@ -106,11 +106,11 @@ class Jump:
         bodies = bodies + flow[..., None] * self.later
         internal[: point.internal] += point.internal_rates[:, None] * self.later
         if not same:
-            if distance(model, before.end, after.start) > MOVED * model.length:
+            if largest_displacement(model, before.end, after.start) > MOVED * model.length:
                 raise InputError(f"{OWNER}: {self._named}: displacements of bodies at events are not differentiated")
-            if not all(_of_slip(guard) or _of_border(guard) or self._continuous(guard) for guard in before.hit):
+            if not all(_of_slip(guard) or _of_border(guard) or self._continuous(guard) for guard in before.events):
                 bodies = after_impulse(self._system, before, after, bodies, self._changes_after, self.later)
-        head(self._courses[1].solver, after.resting.rubbing)
+        align_slip_directions(self._courses[1].solver, after.contact_state.friction)
         point = self._point(after, after.start, self._courses[1])
         bodies = bodies - _flow(point)[..., None] * self.later
         internal[: point.internal] -= point.internal_rates[:, None] * self.later
@@ -160,13 +160,13 @@ class Jump:
 
     @property
     def _named(self) -> str:
-        return ", ".join(guard.title for guard in self._before.hit) or f"at t = {self._before.reached:g} s"
+        return ", ".join(guard.title for guard in self._before.events) or f"at t = {self._before.reached:g} s"
 
-    def _point(self, stretch: Stretch, y: np.ndarray, course: Varied, t: float | None = None) -> Point:
+    def _point(self, interval: StepInterval, y: np.ndarray, course: Varied, t: float | None = None) -> Point:
         t, solver = self._before.reached if t is None else t, course.solver
-        state = stretch.plant.model.carried.state(y).copy()
+        state = interval.plant.model.carried.state(y).copy()
         solver.settle_state(state, t)
-        point = Point.along(self._system, stretch.plant, solver, state, t, self._after.angles)
+        point = Point.along(self._system, interval.plant, solver, state, t, self._after.angles)
         point.differential = course.differential
         return point
 
@@ -312,7 +312,7 @@ def times_of(jumps: Sequence[Jump]) -> Mapping[tuple[float, str], np.ndarray]:
     """
     by_event: dict[tuple[float, str], np.ndarray] = {}
     for jump in jumps:
-        for guard in jump._before.hit:
+        for guard in jump._before.events:
             name = guard.key[0] if isinstance(guard.key, tuple) else guard.key
             by_event[jump._before.reached, str(name)] = jump.later
     return by_event

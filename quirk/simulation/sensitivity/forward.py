@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk.analysis.contact.friction_states import head
+from quirk.analysis.contact.friction_modes import align_slip_directions
 from quirk.dynamics.model.directions import Directions
 from quirk.dynamics.model.tangents import Tangent
 from quirk.dynamics.sparse.stepping.run_state import STEP_START
@@ -17,7 +17,7 @@ from quirk.errors import InputError, SensitivityWarning, outside
 from quirk.result.result import Result
 
 from ..hybrid.run_factory import RunFactory
-from ..hybrid.step_history import Stretch, going_on, steps_of
+from ..hybrid.step_history import StepInterval, continuous_groups, steps_of
 from .bifurcations import warn_of_splits
 from .change import ParameterChange, as_changes, as_motions, directions_of, in_force, motions_of, start_of, with_motions
 from .discontinuities import warn_of_jumps
@@ -31,43 +31,43 @@ CONTRADICTED = 1e-6
 
 
 def sensitivities_of(
-    result: Result, stretches: Sequence[Stretch], factory: RunFactory, parameters: Sequence[Parameter]
+    result: Result, intervals: Sequence[StepInterval], factory: RunFactory, parameters: Sequence[Parameter]
 ) -> Sensitivities:
     """Return the sensitivities of a run with respect to parameters.
 
     Parameters
     ----------
     result : result of the run
-    stretches : intervals of integration steps of the run
+    intervals : intervals of integration steps of the run
     factory : factory of run objects, one for each set of active constraints and forces
     parameters : parameters with respect to which the motion is differentiated
     """
     changes = [change for parameter in parameters for change in parameter.changes]
-    kept = rows_by_interval(result, stretches)
+    kept = rows_by_interval(result, intervals)
     derivatives = [np.zeros((len(segment.time), len(changes), segment.flat.shape[1])) for segment in result.segments]
     courses: dict[Any, Varied] = {}
     jumps = list[Jump]()
-    for plant in dict.fromkeys(stretch.plant for stretch in stretches):
+    for plant in dict.fromkeys(interval.plant for interval in intervals):
         courses[plant] = Varied(plant.solver(), factory.settings)
-    head(courses[stretches[0].plant].solver, stretches[0].resting.rubbing)
-    now = _start(stretches[0], changes)
+    align_slip_directions(courses[intervals[0].plant].solver, intervals[0].contact_state.friction)
+    now = _start(intervals[0], changes)
     names = [f"{parameter.key!r}" for parameter in parameters for _ in parameter.changes]
-    for numbers in going_on(stretches):
-        some, rows = [stretches[k] for k in numbers], [kept[k] for k in numbers]
+    for numbers in continuous_groups(intervals):
+        some, rows = [intervals[k] for k in numbers], [kept[k] for k in numbers]
         into = derivatives[some[0].segment] if any(rows) else np.zeros((0, *derivatives[-1].shape[1:]))
         course = courses[some[0].plant]
         ends = _along(result, some, rows, course, now, changes, names, into, is_start=numbers[0] == 0)
         for k, end in zip(numbers, ends, strict=True):
-            if k + 1 < len(stretches):
-                both = course, courses[stretches[k + 1].plant]
-                jumps.append(Jump(result.system, stretches[k], stretches[k + 1], changes, both))
+            if k + 1 < len(intervals):
+                both = course, courses[intervals[k + 1].plant]
+                jumps.append(Jump(result.system, intervals[k], intervals[k + 1], changes, both))
                 now = jumps[-1].across(end)
     return Sensitivities(result, parameters, derivatives, times_of(jumps))
 
 
 def _along(
     result: Result,
-    stretches: Sequence[Stretch],
+    intervals: Sequence[StepInterval],
     rows: Sequence[list[int]],
     course: Varied,
     variations: np.ndarray,
@@ -81,7 +81,7 @@ def _along(
     Parameters
     ----------
     result : result of the run
-    stretches : the intervals
+    intervals : the intervals
     rows : for each interval, the indices of its outputs in the segment
     course : integrator of variations
     variations : (D, 13 n + k) variations with respect to D parameters at the start, for n bodies and k auxiliary states
@@ -93,14 +93,14 @@ def _along(
     -------
     (intervals, D, 13 n + k) variations at the end of each interval
     """
-    stretch, steps = stretches[0], steps_of(stretches)
-    model, held = stretch.plant.model, [row for part in rows for row in part]
+    first, steps = intervals[0], steps_of(intervals)
+    model, held = first.plant.model, [row for part in rows for row in part]
     if not steps:
         out[held] = variations
-        return np.array([variations] * len(stretches))
-    changes = in_force(changes, result.system, dict(stretch.base.others))
+        return np.array([variations] * len(intervals))
+    changes = in_force(changes, result.system, dict(first.base.others))
     directions, motions = directions_of(model, changes), motions_of(model, changes)
-    times, states, ends = _requested(result, stretches, rows)
+    times, states, ends = _requested(result, intervals, rows)
     at = np.zeros((len(variations), len(times), states.shape[1]))
     sizes, done = np.array([change.size for change in changes]), 0
     for part in steps:
@@ -108,13 +108,13 @@ def _along(
         outputs = times[done:end], states[done:end]
         at[:, done:end], variations = course.along(part, variations, directions, motions, outputs, sizes)
         if is_start and done == 0:
-            check_rows(stretch, course, at[:, 0], directions, motions, changes)
+            check_rows(first, course, at[:, 0], directions, motions, changes)
         # The variation of the slip direction is unbounded as the slip ends.
-        if not (stretch.resting.rubbing and part is steps[-1] and course.coarse >= part.trail[-1, STEP_START]):
+        if not (first.contact_state.friction and part is steps[-1] and course.coarse >= part.trail[-1, STEP_START]):
             _warn_of_fast_changes(course.coarse)
         warn_of_splits(part, course, directions, motions, names)
         done = end
-    for interval in stretches:
+    for interval in intervals:
         if interval.parts:
             warn_of_jumps(OWNER, AT_JUMPS, interval.steps, course.solver)
     by_time = np.moveaxis(at, 0, 1)
@@ -123,24 +123,24 @@ def _along(
 
 
 def _requested(
-    result: Result, stretches: Sequence[Stretch], rows: Sequence[list[int]]
+    result: Result, intervals: Sequence[StepInterval], rows: Sequence[list[int]]
 ) -> tuple[np.ndarray, np.ndarray, list[int]]:
     """Return the times (nt,), s, and the state vectors (nt, 13 n + k) at which variations are required.
 
     The times are the start of the first interval and, for each interval, its output times and its end; the end of the
-    last interval is omitted. The third result contains, for each interval, the index of its end. `stretches` are the
+    last interval is omitted. The third result contains, for each interval, the index of its end. `intervals` are the
     intervals, and `rows` the indices of the outputs in each interval.
     """
-    times, states, ends = [np.array([stretches[0].t])], [stretches[0].start[None]], list[int]()
-    for stretch, held in zip(stretches, rows, strict=True):
+    times, states, ends = [np.array([intervals[0].t])], [intervals[0].start[None]], list[int]()
+    for interval, held in zip(intervals, rows, strict=True):
         if held:
-            segment = result.segments[stretch.segment]
+            segment = result.segments[interval.segment]
             times.append(segment.time[held])
             states.append(segment.flat[held])
-        if stretch is not stretches[-1]:
+        if interval is not intervals[-1]:
             ends.append(sum(map(len, times)))
-            times.append(np.array([stretch.reached]))
-            states.append(stretch.end[None])
+            times.append(np.array([interval.reached]))
+            states.append(interval.end[None])
     return np.concatenate(times), np.concatenate(states), ends
 
 
@@ -156,19 +156,19 @@ def _warn_of_fast_changes(t: float) -> None:
         )
 
 
-def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
+def _start(interval: StepInterval, changes: Sequence[ParameterChange]) -> np.ndarray:
     """Return the derivatives of the initial state vector with respect to D parameters, (D, 13 n + k).
 
-    They are not projected onto the constraints. `stretch` is the first interval of the run, with n bodies and k
+    They are not projected onto the constraints. `interval` is the first interval of the run, with n bodies and k
     auxiliary states, and `changes` are the derivatives of the system.
     """
-    model = stretch.plant.model
+    model = interval.plant.model
     bodies, internal = start_of(model, changes)
-    return as_changes(model, stretch.start, bodies, internal)
+    return as_changes(model, interval.start, bodies, internal)
 
 
 def check_rows(
-    stretch: Stretch,
+    interval: StepInterval,
     course: Varied,
     variations: np.ndarray,
     directions: Directions,
@@ -179,20 +179,20 @@ def check_rows(
 
     Parameters
     ----------
-    stretch : interval of integration steps
+    interval : interval of integration steps
     course : integrator of variations
     variations : (D, 13 n + k) variations at the start of the interval, one for each of D parameters
     directions : derivatives of the constants of the compiled model
     motions : derivatives of prescribed motions
     changes : derivatives of the system with respect to the parameters
     """
-    model, solver = stretch.plant.model, course.solver
+    model, solver = interval.plant.model, course.solver
     if not solver.redundant or solver.model.rows == 0:
         return
-    bodies, internal = as_motions(model, stretch.start, variations)
+    bodies, internal = as_motions(model, interval.start, variations)
     directions.bodies[:], directions.internal[:] = bodies, internal
-    lanes = solver.slots.state_to_lanes(stretch.start)
-    tangent: Tangent = course.differential.at(lanes, stretch.t, with_motions(directions, motions, stretch.t))
+    lanes = solver.slots.state_to_lanes(interval.start)
+    tangent: Tangent = course.differential.at(lanes, interval.t, with_motions(directions, motions, interval.t))
     directions.bodies[:], directions.internal[:] = 0.0, 0.0
     scale = 1.0 + np.abs(bodies).max(axis=(0, 1))
     for d, missed in enumerate(np.abs(tangent.levels[..., :2]).max(axis=2) / scale[:, None]):
@@ -205,21 +205,21 @@ def check_rows(
             )
 
 
-def rows_by_interval(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
+def rows_by_interval(result: Result, intervals: Sequence[StepInterval]) -> list[list[int]]:
     """Return, for each interval of steps, the indices of those outputs of its segment that lie in the interval."""
-    held: list[list[int]] = [[] for _ in stretches]
+    held: list[list[int]] = [[] for _ in intervals]
     for number, segment in enumerate(result.segments):
-        mine = [k for k, stretch in enumerate(stretches) if stretch.segment == number]
+        mine = [k for k, interval in enumerate(intervals) if interval.segment == number]
         k = 0
         for row, t in enumerate(segment.time):
-            while k < len(mine) - 1 and _follows(stretches[mine[k]], stretches[mine[k + 1]], t, segment.flat[row]):
+            while k < len(mine) - 1 and _follows(intervals[mine[k]], intervals[mine[k + 1]], t, segment.flat[row]):
                 k += 1
             held[mine[k]].append(row)
     return held
 
 
-def _follows(stretch: Stretch, following: Stretch, t: float, y: np.ndarray) -> bool:
-    """Whether a state vector y at time t (s) belongs to the interval `following` and not to the interval `stretch`."""
-    if t != stretch.reached:
-        return t > stretch.reached
-    return not np.array_equal(y, stretch.end) and np.array_equal(y, following.start)
+def _follows(interval: StepInterval, following: StepInterval, t: float, y: np.ndarray) -> bool:
+    """Whether a state vector y at time t (s) belongs to the interval `following` and not to `interval`."""
+    if t != interval.reached:
+        return t > interval.reached
+    return not np.array_equal(y, interval.end) and np.array_equal(y, following.start)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from quirk.analysis.contact.parts_touched import part_at
+from quirk.analysis.contact.parts_touched import nearest_part
 from quirk.bodies.state import Kinematics, State
 from quirk.constraints import Contact
 from quirk.constraints.unilateral import Unilateral
@@ -26,7 +26,7 @@ from quirk.errors import InputError
 from quirk.forces import Friction
 from quirk.system.system import System
 
-from ..hybrid.step_history import Stretch
+from ..hybrid.step_history import StepInterval
 from .change import ParameterChange, directions_of, motions_of, with_motions
 from .part_parameters import RESTITUTION
 
@@ -37,8 +37,8 @@ UNEXPLAINED, NOTHING, MISSED = 1e-6, 1e-10, 1e-6
 
 def after_impulse(
     system: System,
-    before: Stretch,
-    after: Stretch,
+    before: StepInterval,
+    after: StepInterval,
     bodies: np.ndarray,
     changes: Sequence[ParameterChange],
     later: np.ndarray,
@@ -60,12 +60,12 @@ def after_impulse(
     momentum[:, 3:] = np.einsum("nij,nj->ni", model.inertia, jumped[:, 3:])
     multipliers = np.linalg.lstsq(A.T, momentum.ravel(), rcond=1e-12)[0]
     if np.abs(A.T @ multipliers - momentum.ravel()).max() > UNEXPLAINED * np.abs(momentum).max():
-        named = ", ".join(guard.title for guard in before.hit)
+        named = ", ".join(guard.title for guard in before.events)
         raise InputError(
             f"simulate: sensitivities: {named}: velocity jumps other than those by impulses of "
             "constraints are not differentiated"
         )
-    bounce, of_restitution = _bounces(system, model, (start, end), t, multipliers, changes, before.resting.pushing)
+    bounce, of_restitution = _bounces(system, model, (start, end), t, multipliers, changes, before.contact_state.loaded)
     used = ~((bounce >= 0) & (np.abs(multipliers) <= NOTHING * np.abs(multipliers).max()))
     multipliers = np.where(used, multipliers, 0.0)
     directions = with_motions(directions_of(model, changes), motions_of(model, changes), t)
@@ -90,13 +90,13 @@ def after_impulse(
     return changed
 
 
-def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
+def _refuse_friction(system: System, before: StepInterval, after: StepInterval) -> None:
     """Raise an InputError if a contact that closes has friction.
 
     The derivatives of its friction impulses depend on the slip during the impact, even if the impulses are zero; they
     are not computed. `before` and `after` are the intervals of steps at the event.
     """
-    names = {guard.key[0] for guard in before.hit if isinstance(guard.key, tuple)} | {*after.resting.pushing}
+    names = {guard.key[0] for guard in before.events if isinstance(guard.key, tuple)} | {*after.contact_state.loaded}
     for force in system.forces:
         if isinstance(force, Friction) and force.name not in after.base.idle and force.on.name in names:
             raise InputError(
@@ -104,20 +104,22 @@ def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
             )
 
 
-def _plant(system: System, before: Stretch, after: Stretch) -> CompiledModel:
+def _plant(system: System, before: StepInterval, after: StepInterval) -> CompiledModel:
     """Return the compiled model with rows for all contacts that may have exerted an impulse.
 
     `before` and `after` are the intervals of integration steps on the two sides of the event.
     """
-    closed = {guard.key[0]: guard.key[1] for guard in before.hit if isinstance(guard.key, tuple)}
-    for stretch in (before, after):
-        closed.update({name: number for name, (number, _) in stretch.resting.pushing.items()})
-        closed.update(dict(stretch.resting.idle))
+    closed = {guard.key[0]: guard.key[1] for guard in before.events if isinstance(guard.key, tuple)}
+    for interval in (before, after):
+        closed.update({name: number for name, (number, _) in interval.contact_state.loaded.items()})
+        closed.update(dict(interval.contact_state.unloaded))
     state = before.plant.model.carried.state(before.end)
     for name in closed:
         part = system[name]
         if isinstance(part, Contact) and part.parts is not None:
-            closed[name] = part_at(system, part, state, {**before.resting.parts, **after.resting.parts}.get(name))
+            closed[name] = nearest_part(
+                system, part, state, {**before.contact_state.parts, **after.contact_state.parts}.get(name)
+            )
     parts = {name: system[name] for name in closed}
     rows = {name: part.closed[closed[name]] for name, part in parts.items() if isinstance(part, Unilateral)}
     return system.plant_for(after.base.with_constraints(on=frozenset(rows)).with_others(rows))
@@ -156,14 +158,14 @@ def _bounces(
     return bounce, by_restitution
 
 
-def _check_poses(before: Stretch, missed: np.ndarray, bodies: np.ndarray) -> None:
+def _check_poses(before: StepInterval, missed: np.ndarray, bodies: np.ndarray) -> None:
     """Raise an InputError if a variation of the poses violates constraints that the event enables.
 
     `before` is the interval of steps before the event, `missed` are the variations of the rows' residuals, and `bodies`
     (n, 12, D) the variations of the states of n bodies with respect to D parameters.
     """
     if missed.size and np.abs(missed).max() > MISSED * (1e-6 + np.abs(bodies[:, :6]).max()):
-        named = ", ".join(guard.title for guard in before.hit)
+        named = ", ".join(guard.title for guard in before.events)
         raise InputError(
             f"simulate: sensitivities: {named}: if a parameter changes, the enabled constraint does not fit the poses "
             "at the event or, with keep_offset=True, holds other poses, which is not differentiated; enable it where "

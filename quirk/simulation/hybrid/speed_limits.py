@@ -6,25 +6,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quirk.analysis.contact.friction_states import FLOOR
-from quirk.analysis.contact.gap_functions import Gaps, Opening
+from quirk.analysis.contact.contact_kinematics import ContactKinematics, Gaps
+from quirk.analysis.contact.friction_modes import SLIP_FLOOR
 from quirk.dynamics.model.friction_normal_load import ConstantLoad
 from quirk.dynamics.model.model import Model
 from quirk.dynamics.sparse.solver.solver import Solver
 
-from .contact_states import ROUND_OFF, Speeds
-from .friction_rows import FrictionRows
+from .contact_rows import ContactRows
+from .contact_states import ROUND_OFF, SpeedLimits
 
 # Default limit of the approach speed below which impacts have no rebound, and of the smallest slip speeds, over the
 # speed of a free fall from the length of the system.
-REST = 1e-6
+REST_SPEED = 1e-6
 # Speeds below this fraction of the speed of a free fall over the length of the system are round-off, even if all bodies
 # are at rest.
 STILL = 1e-15
 
 
 @dataclass(frozen=True)
-class Moment:
+class ContactInstant:
     """Instant at which impacts are computed: time, joint angles, solver and gaps.
 
     Attributes
@@ -40,21 +40,21 @@ class Moment:
     solver: Solver
     gaps: Gaps
 
-    def opening(self, y: np.ndarray) -> Opening:
+    def kinematics(self, y: np.ndarray) -> ContactKinematics:
         """Return the values, rates and constraint rows of all gaps at the state vector y."""
-        return self.gaps.at(self.solver, self.t, y, self.angles)
+        return self.gaps.kinematics_at(self.solver, self.t, y, self.angles)
 
-    def accelerations(self, y: np.ndarray, numbers: list[int]) -> np.ndarray:
+    def accelerations(self, y: np.ndarray, indices: list[int]) -> np.ndarray:
         """Return the accelerations of some gaps and slip components under all loads at the state vector y.
 
-        `numbers` are the indices of these gaps and slip components.
+        `indices` are the indices of these gaps and slip components.
         """
         slots = self.solver.slots
         rates = slots.body_states(self.solver.rates(self.t, slots.state_to_lanes(y)))[:, 7:]
-        return self.gaps.accelerations(self.t, y, self.angles, numbers, rates)
+        return self.gaps.accelerations(self.t, y, self.angles, indices, rates)
 
 
-def fastest(model: Model, y: np.ndarray) -> float:
+def largest_speed(model: Model, y: np.ndarray) -> float:
     """Return an estimate of the largest speed of points of the bodies, m/s.
 
     It is the largest speed of a center of mass, plus the largest angular velocity times the characteristic length of
@@ -65,7 +65,7 @@ def fastest(model: Model, y: np.ndarray) -> float:
     return float(np.sqrt((state.velocity**2).sum(axis=1)).max() + turning)
 
 
-def strongest(model: Model, y: np.ndarray, rates: np.ndarray) -> float:
+def largest_acceleration(model: Model, y: np.ndarray, rates: np.ndarray) -> float:
     """Return an estimate of the largest acceleration of points of the bodies due to loads and rotation, m/s^2.
 
     `rates` (n, 6) are the linear (m/s^2) and angular (rad/s^2) accelerations of n bodies at state vector y. Gravity is
@@ -76,51 +76,56 @@ def strongest(model: Model, y: np.ndarray, rates: np.ndarray) -> float:
     return float(np.linalg.norm(model.gravity) + linear + model.length * (angular + turning))
 
 
-def slow_slip(moment: Moment, y: np.ndarray, rows: FrictionRows) -> float:
+def slip_limit(instant: ContactInstant, y: np.ndarray, rows: ContactRows) -> float:
     """Return the slip speed (m/s) below which a contact or joint with friction counts as not slipping.
 
     It is the fraction REST of the speed after a free fall over the characteristic length of the system, with the
     largest of three accelerations: gravity, those of the rows, and those due to friction with a constant limit. It is
-    increased where needed, so that FLOOR times the result is at least the round-off of the fastest body. `moment` holds
-    the time, solver and gaps, `y` is the state vector, and `rows` are the rows of gaps and slip components.
+    increased where needed, so that SLIP_FLOOR times the result is at least the round-off of the fastest body. `instant`
+    holds the time, solver and gaps, `y` is the state vector, and `rows` are the rows of gaps and slip components.
     """
-    model = moment.solver.model
-    accelerations = moment.accelerations(y, rows.numbers) * model.length / rows.units
+    model = instant.solver.model
+    accelerations = instant.accelerations(y, rows.indices) * model.length / rows.units
     fall = np.abs(accelerations).max(initial=0.0)
-    for grip in rows.grips:
-        if isinstance(grip.load, ConstantLoad):
-            response = np.diag(rows.W)[grip.rows].max() or rows.free[grip.rows].max()
-            fall = max(fall, grip.coefficient * grip.load.value * response)
-    by_fall = REST * np.sqrt(max(fall, np.linalg.norm(model.gravity)) * model.length)
-    return float(max(by_fall, ROUND_OFF * fastest(model, y) / FLOOR))
+    for element in rows.elements:
+        if isinstance(element.normal_load, ConstantLoad):
+            response = np.diag(rows.W)[element.rows].max() or rows.unconstrained_response[element.rows].max()
+            fall = max(fall, element.coefficient * element.normal_load.value * response)
+    by_fall = REST_SPEED * np.sqrt(max(fall, np.linalg.norm(model.gravity)) * model.length)
+    return float(max(by_fall, ROUND_OFF * largest_speed(model, y) / SLIP_FLOOR))
 
 
 def speed_limits(
-    moment: Moment, y: np.ndarray, closed: list[int], opening: Opening, units: np.ndarray, rest_speed: np.ndarray
-) -> Speeds:
-    """Return the speed limits of closed gaps that separate rest from motion; see `Speeds`.
+    instant: ContactInstant,
+    y: np.ndarray,
+    closed: list[int],
+    kinematics: ContactKinematics,
+    units: np.ndarray,
+    rest_speed: np.ndarray,
+) -> SpeedLimits:
+    """Return the speed limits of closed gaps that separate rest from motion; see `SpeedLimits`.
 
     The default limit is the fraction REST of the speed after a free fall over the characteristic length, under gravity
     or, without gravity, with the acceleration at which the gap closes.
 
     Parameters
     ----------
-    moment : time, solver and gaps
+    instant : time, solver and gaps
     y : state vector
     closed : indices of the c closed gaps
-    opening : values of these gaps
+    kinematics : values of these gaps
     units : (c,) characteristic sizes of the gaps: 1 rad for angles, the length of the system (m) for distances
     rest_speed : (c,) limits chosen by the user, m/s or rad/s, or NaN
     """
-    model = moment.solver.model
+    model = instant.solver.model
     gravity = np.linalg.norm(model.gravity) * np.ones(len(closed)) * units / model.length
     free = np.sqrt(gravity * units)
     if not model.gravity.any():
-        accelerations = moment.accelerations(y, closed)
+        accelerations = instant.accelerations(y, closed)
         gravity, free = np.maximum(-accelerations, 0.0), np.sqrt(np.abs(accelerations) * units)
-    default = REST * np.sqrt(gravity * units)
+    default = REST_SPEED * np.sqrt(gravity * units)
     limits = np.where(np.isnan(rest_speed), default, rest_speed)
     # Gaps below zero by round-off stay closed unless they open faster.
-    slow = np.maximum(np.minimum(limits, default), np.sqrt(2 * gravity * np.maximum(-opening.value, 0.0)))
-    noise: np.ndarray = np.maximum(ROUND_OFF * fastest(model, y) * units / model.length, STILL * free)
-    return Speeds(limits, slow, noise, np.sqrt(gravity * units))
+    slow = np.maximum(np.minimum(limits, default), np.sqrt(2 * gravity * np.maximum(-kinematics.value, 0.0)))
+    noise: np.ndarray = np.maximum(ROUND_OFF * largest_speed(model, y) * units / model.length, STILL * free)
+    return SpeedLimits(limits, slow, noise, np.sqrt(gravity * units))

@@ -31,12 +31,12 @@ from quirk.events.quantity import Gap
 from quirk.forces.stick_slip import SlipComponent, StickSlip
 from quirk.system.system import System
 
-from .friction_states import components
-from .parts_touched import part_at
+from .friction_modes import slip_components_of
+from .parts_touched import nearest_part
 
 # Tolerance for user-defined gaps with friction: deviation of the gradient's length from 1, and distance at which the
 # force passes the contact point, relative to the arm.
-MISFIT = 1e-6
+GEOMETRY_TOLERANCE = 1e-6
 # A row is blocked if constraints reduce its response below this fraction of the response of free bodies.
 BLOCKED = 1e-12
 
@@ -81,7 +81,7 @@ class ContactPoint:
 
 
 @dataclass(frozen=True)
-class Slipping:
+class SlipRow:
     """One slip component of a friction element.
 
     Attributes
@@ -99,44 +99,48 @@ class Slipping:
 
 
 @dataclass(frozen=True)
-class Opening:
+class ContactKinematics:
     """Values and force directions of c gaps and slip components at one state of n bodies, gaps before slip components.
 
     Attributes
     ----------
     value : (c,) gaps, m or rad; undefined for slip
     rate : (c,) rates of the gaps, and slip, m/s or rad/s
-    push : (c, n, 6) force and moment about the center of mass on each body for a unit multiplier, inertial frame
-    push_in_body : (c, n, 6) the same loads, with moments in body axes
+    force_directions : (c, n, 6) force and moment about the center of mass on each body for a unit multiplier, inertial
+        frame
+    body_force_directions : (c, n, 6) the same loads, with moments in body axes
     """
 
     value: np.ndarray
     rate: np.ndarray
-    push: np.ndarray
-    push_in_body: np.ndarray
+    force_directions: np.ndarray
+    body_force_directions: np.ndarray
 
-    def of(self, which: Sequence[int]) -> Opening:
+    def subset(self, which: Sequence[int]) -> ContactKinematics:
         """Return the gaps and slip components with the indices `which`, as a new object."""
         chosen = list(which)
-        return Opening(self.value[chosen], self.rate[chosen], self.push[chosen], self.push_in_body[chosen])
+        return ContactKinematics(
+            self.value[chosen], self.rate[chosen], self.force_directions[chosen], self.body_force_directions[chosen]
+        )
 
-    def changed(self, change: np.ndarray) -> np.ndarray:
+    def rates_of(self, velocities: np.ndarray) -> np.ndarray:
         """Return the rates (c,) of all gaps, and the slip components, that result from given velocities of n bodies.
 
-        `change` (n, 6) are linear velocities in the inertial frame, m/s, and angular velocities in body axes, rad/s.
+        `velocities` (n, 6) are linear velocities in the inertial frame, m/s, and angular velocities in body axes,
+        rad/s.
         """
-        by: np.ndarray = np.einsum("cni,ni->c", self.push_in_body, change)
+        by: np.ndarray = np.einsum("cni,ni->c", self.body_force_directions, velocities)
         return by
 
-    def free_response(self, model: Model) -> np.ndarray:
+    def unconstrained_response(self, model: Model) -> np.ndarray:
         """Return the jump of each rate (c,) due to a unit impulse along it, for bodies without constraints.
 
         `model` contains masses and inertias of the bodies.
         """
-        push = self.push_in_body
-        by_force = np.einsum("cni,cni,n->c", push[..., :3], push[..., :3], 1 / model.mass)
-        turned = np.linalg.solve(model.inertia[None], push[..., 3:, None])[..., 0]
-        return np.asarray(by_force + np.einsum("cni,cni->c", push[..., 3:], turned))
+        force_directions = self.body_force_directions
+        by_force = np.einsum("cni,cni,n->c", force_directions[..., :3], force_directions[..., :3], 1 / model.mass)
+        turned = np.linalg.solve(model.inertia[None], force_directions[..., 3:, None])[..., 0]
+        return np.asarray(by_force + np.einsum("cni,cni->c", force_directions[..., 3:], turned))
 
 
 class Gaps:
@@ -146,20 +150,24 @@ class Gaps:
         n = len(system.bodies)
         number = {id(body): k for k, body in enumerate(system.bodies)}
         self._system = system
-        self.touches = [
+        self.contact_points = [
             ContactPoint(
-                constraint, k, gap, _at_rest(gap, constraint, k), tuple(number.get(id(body), n) for body in gap.bodies)
+                constraint,
+                k,
+                gap,
+                _gap_of_one_part(gap, constraint, k),
+                tuple(number.get(id(body), n) for body in gap.bodies),
             )
             for constraint in system.constraints
             if isinstance(constraint, Unilateral)
             for k, gap in enumerate(Gap(constraint, k) for k in range(len(constraint.gaps)))
         ]
-        self.slips = [
-            Slipping(one, friction.on, side, tuple(number.get(id(body), n) for body in one.bodies))
+        self.slip_rows = [
+            SlipRow(one, friction.on, side, tuple(number.get(id(body), n) for body in one.bodies))
             for friction in frictions
-            for one, side in components(friction)
+            for one, side in slip_components_of(friction)
         ]
-        self._watches: dict[Solver, EventMonitor] = {}
+        self._monitors: dict[Solver, EventMonitor] = {}
         self._bounded = [
             constraint
             for constraint in system.constraints
@@ -168,33 +176,35 @@ class Gaps:
         # Index of the touched part of each contact with a bounded surface, by name.
         self.parts = {one.name: 0 for one in self._bounded}
 
-    def locate(self, state: State, before: Mapping[str, int]) -> None:
+    def select_parts(self, state: State, before: Mapping[str, int]) -> None:
         """Find and store the part of each bounded surface that is nearest to its sphere at a state.
 
         A part in `before`, by name of contact, is kept while the center of the sphere is within its borders.
         """
         for one in self._bounded:
-            self.parts[one.name] = part_at(self._system, one, state, before.get(one.name))
+            self.parts[one.name] = nearest_part(self._system, one, state, before.get(one.name))
 
-    def row_of(self, touch: ContactPoint) -> int:
-        """Return the index of the constraint row for a closed gap `touch` among the rows of its constraint."""
-        return self.parts.get(touch.constraint.name, touch.number)
+    def row_of(self, point: ContactPoint) -> int:
+        """Return the index of the constraint row for a closed gap `point` among the rows of its constraint."""
+        return self.parts.get(point.constraint.name, point.number)
 
-    def at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> Opening:
+    def kinematics_at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> ContactKinematics:
         """Return all gaps and slip components of a system at time t (s).
 
         `y` (13 n + k,) is the state vector of n bodies and k internal variables, and `angles` (K, 3) are the 1-2-3
         angles of K joints, rad.
         """
-        if solver not in self._watches:
+        if solver not in self._monitors:
             guards = [
-                EventFunction(touch.key, f"{touch.constraint}", touch.at_rest, 0, False) for touch in self.touches
+                EventFunction(point.key, f"{point.constraint}", point.at_rest, 0, False)
+                for point in self.contact_points
             ]
             guards += [
-                EventFunction(None, f"{component.component}", component.component, 0, False) for component in self.slips
+                EventFunction(None, f"{component.component}", component.component, 0, False)
+                for component in self.slip_rows
             ]
-            self._watches[solver] = EventMonitor(guards, solver)
-        watch, count = self._watches[solver], len(self.touches) + len(self.slips)
+            self._monitors[solver] = EventMonitor(guards, solver)
+        watch, count = self._monitors[solver], len(self.contact_points) + len(self.slip_rows)
         watch.laws.refer(t, angles)
         self._select_parts(watch)
         out, lanes = np.zeros(2 * count), solver.slots.state_to_lanes(y)
@@ -203,32 +213,38 @@ class Gaps:
         if not known:
             watch.table.end[:] = out
             raise watch.trouble(t) or InputError(f"a gap is not a number at t = {t:g} s")
-        push = np.zeros((count, solver.slots.bodies + 1, 6))
+        force_directions = np.zeros((count, solver.slots.bodies + 1, 6))
         outputs, entries = watch.table.laws.outputs, watch.table.laws.entries
         for c, rows in enumerate(
-            [*(touch.rows for touch in self.touches), *(component.rows for component in self.slips)]
+            [*(point.rows for point in self.contact_points), *(component.rows for component in self.slip_rows)]
         ):
             first = entries[ELEMENT_SIZE * c + OUTPUT]
             for f, row in enumerate(rows):
-                push[c, row] += outputs[first + LANES * f : first + LANES * f + 6]
-        push = push[:, :-1]
-        in_body = push.copy()
+                force_directions[c, row] += outputs[first + LANES * f : first + LANES * f + 6]
+        force_directions = force_directions[:, :-1]
+        in_body = force_directions.copy()
         R = matrix(solver.model.carried.state(y).orientation)
-        in_body[..., 3:] = np.einsum("nji,cnj->cni", R, push[..., 3:])
+        in_body[..., 3:] = np.einsum("nji,cnj->cni", R, force_directions[..., 3:])
         values, rates = out[::2], out[1::2]
-        rates[len(self.touches) :] = values[len(self.touches) :]
-        return Opening(values, rates, push, in_body)
+        rates[len(self.contact_points) :] = values[len(self.contact_points) :]
+        return ContactKinematics(values, rates, force_directions, in_body)
 
-    def push_on_j(self, opening: Opening, c: int) -> np.ndarray:
+    def force_on_j(self, kinematics: ContactKinematics, c: int) -> np.ndarray:
         """Return the force (3,) on body j for a unit multiplier of the gap with index c, inertial frame.
 
-        `opening` contains the force directions at the state.
+        `kinematics` contains the force directions at the state.
         """
-        i, j = self.touches[c].rows[:2]
-        push: np.ndarray = opening.push[c, j, :3] if j < opening.push.shape[1] else -opening.push[c, i, :3]
-        return push
+        i, j = self.contact_points[c].rows[:2]
+        force_directions: np.ndarray = (
+            kinematics.force_directions[c, j, :3]
+            if j < kinematics.force_directions.shape[1]
+            else -kinematics.force_directions[c, i, :3]
+        )
+        return force_directions
 
-    def check_slip(self, friction: StickSlip, opening: Opening, c: int, slips: Sequence[int]) -> None:
+    def check_contact_point(
+        self, friction: StickSlip, kinematics: ContactKinematics, c: int, slips: Sequence[int]
+    ) -> None:
         """Raise a SwitchingError if friction at a user-defined gap is not defined.
 
         The gap must be a length, and the line of action of its unit force f must pass through the contact point. The
@@ -238,23 +254,23 @@ class Gaps:
         Parameters
         ----------
         friction : the friction element
-        opening : gaps, slip and force directions at a state
+        kinematics : gaps, slip and force directions at a state
         c : index of the gap
         slips : indices of the slip components along u and v
         """
-        i, j = self.touches[c].rows[:2]
-        body = j if j < opening.push.shape[1] else i
-        force, moment = opening.push[c, body, :3], opening.push[c, body, 3:]
-        if abs(np.linalg.norm(force) - 1.0) > MISFIT:
+        i, j = self.contact_points[c].rows[:2]
+        body = j if j < kinematics.force_directions.shape[1] else i
+        force, moment = kinematics.force_directions[c, body, :3], kinematics.force_directions[c, body, 3:]
+        if abs(np.linalg.norm(force) - 1.0) > GEOMETRY_TOLERANCE:
             raise SwitchingError(
                 f"{friction}: the gap of {friction.on} must be the distance between its bodies, so that its gradient "
                 f"is 1 where they touch; it is {np.linalg.norm(force):.6g}"
             )
-        of_u, of_v = (opening.push[k, body, 3:] for k in slips)
-        u, v = (opening.push[k, body, :3] for k in slips)
+        of_u, of_v = (kinematics.force_directions[k, body, 3:] for k in slips)
+        u, v = (kinematics.force_directions[k, body, :3] for k in slips)
         expected = -u * (of_u @ force) - v * (of_v @ force)
         scale = max(1.0, *(float(np.linalg.norm(one)) for one in (of_u, of_v)))
-        if np.linalg.norm(moment - expected) > MISFIT * scale:
+        if np.linalg.norm(moment - expected) > GEOMETRY_TOLERANCE * scale:
             raise SwitchingError(
                 f"{friction}: the point of {friction.on} is not where its bodies touch: the load along the gradient of "
                 f"the gap passes it at {np.linalg.norm(moment - expected):.3g} m"
@@ -275,22 +291,22 @@ class Gaps:
         motion.position[:-1, 2] = accelerations[:, :3]
         motion.spin[:-1, 1] = np.einsum("nij,nj->ni", kin.rotation[:-1], accelerations[:, 3:])
         by_name = angles_by_name(model.joints, angles)
-        found, count, slips = [], len(self.touches), dict[tuple[str, int], list[Any]]()
+        found, count, slips = [], len(self.contact_points), dict[tuple[str, int], list[Any]]()
         for c in which:
             if c < count:
-                touch = self.touches[c]
-                gap = touch.at_rest.with_values(self._numbers(touch.constraint, "numbers_of_gap"))
-                found.append(2.0 * float(coordinate_at(gap, touch.rows, motion, t, by_name).taylor[2]))
+                point = self.contact_points[c]
+                gap = point.at_rest.with_values(self._part_geometry(point.constraint, "numbers_of_gap"))
+                found.append(2.0 * float(coordinate_at(gap, point.rows, motion, t, by_name).taylor[2]))
             else:
-                slip = self.slips[c - count]
+                slip = self.slip_rows[c - count]
                 key = slip.component.name, slip.side
                 if key not in slips:
-                    component = slip.component.with_values(self._numbers(slip.on, "radii"))
+                    component = slip.component.with_values(self._part_geometry(slip.on, "radii"))
                     slips[key] = slip_rates(component, slip.rows, motion, t)
                 found.append(float(slips[key][slip.component.number].taylor[1]))
         return np.array(found)
 
-    def _numbers(self, on: Any, parameter: str) -> dict[str, np.ndarray]:
+    def _part_geometry(self, on: Any, parameter: str) -> dict[str, np.ndarray]:
         """Return the geometric constants of the surface part in contact, as a dict {parameter: values}.
 
         `on` is the contact, and `parameter` the name of the parameter for the constants. The dict is empty if no
@@ -302,7 +318,7 @@ class Gaps:
     def _select_parts(self, watch: EventMonitor) -> None:
         """Write the geometry of the faces and edges in contact into the compiled gap and slip functions of `watch`."""
         inputs, entries = watch.table.laws.inputs, watch.table.laws.entries
-        owners = [*(touch.constraint for touch in self.touches), *(slip.on for slip in self.slips)]
+        owners = [*(point.constraint for point in self.contact_points), *(slip.on for slip in self.slip_rows)]
         for c, on in enumerate(owners):
             part = self.parts.get(on.name)
             if part is not None:
@@ -310,23 +326,25 @@ class Gaps:
                 first, numbers = entries[ELEMENT_SIZE * c + INPUT], on.numbers_of(part)
                 inputs[first : first + len(numbers)] = numbers
 
-    def impulses(self, y: np.ndarray, opening: Opening, which: Sequence[int], x: np.ndarray) -> dict[str, Impulse]:
+    def impulses(
+        self, y: np.ndarray, kinematics: ContactKinematics, which: Sequence[int], x: np.ndarray
+    ) -> dict[str, Impulse]:
         """Return the impulses on body j of each contact and friction element, by name.
 
         `x` (c,) are the impulses along the gaps and slip components with the indices `which`; `y` is the state vector,
-        and `opening` contains the force directions at this state.
+        and `kinematics` contains the force directions at this state.
         """
         found: dict[str, Impulse] = {}
         state, n = self._system.model.carried.state(y), len(self._system.bodies)
-        owners: list[tuple[Any, tuple[int, ...]]] = [(touch.constraint, touch.rows) for touch in self.touches]
-        owners += [(slip.component, slip.rows) for slip in self.slips]
+        owners: list[tuple[Any, tuple[int, ...]]] = [(point.constraint, point.rows) for point in self.contact_points]
+        owners += [(slip.component, slip.rows) for slip in self.slip_rows]
         for c, k in enumerate(which):
             if abs(x[c]) <= 0:
                 continue
             (owner, rows), size = owners[k], x[c]
             # Loads on the ground are computed from those on body i.
             row, sign = (rows[1], 1.0) if rows[1] < n else (rows[0], -1.0)
-            load = sign * size * opening.push[c, row]
+            load = sign * size * kinematics.force_directions[c, row]
             origin, on = owner.ends[1][1].origin, rows[1]
             point = state.position[on] + matrix(state.orientation[on]) @ origin if on < n else origin
             arm = state.position[row] - point
@@ -336,7 +354,7 @@ class Gaps:
         return found
 
 
-def _at_rest(gap: Gap, constraint: Unilateral, number: int) -> Gap:
+def _gap_of_one_part(gap: Gap, constraint: Unilateral, number: int) -> Gap:
     """Return the gap function of a single part of a bounded surface; for other constraints the gap itself.
 
     `number` is the index of the gap in its constraint.

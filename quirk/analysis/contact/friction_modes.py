@@ -15,7 +15,7 @@ import numpy as np
 from quirk.bodies.rotation import matrix
 from quirk.bodies.state import Kinematics, State
 from quirk.constraints.slip import OfGap, OfSurfaces
-from quirk.dynamics.contact.contact_modes import ContactModes, Grip
+from quirk.dynamics.contact.contact_modes import ContactModes, FrictionElement
 from quirk.dynamics.model.applied_loads import coordinate_at
 from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.dynamics.sparse.solver.solver import Solver
@@ -40,7 +40,7 @@ from quirk.system.system import System
 
 # Slip below this fraction of the rest speed of contacts has no direction of its own. Bodies that begin to slide come to
 # rest again when they slide back at this speed, until they have been FASTER times as fast.
-FLOOR, FASTER = 1e-2, 2.0
+SLIP_FLOOR, FASTER = 1e-2, 2.0
 # Up to this multiple of that speed, sliding keeps its initial direction.
 KEEPS = 2.0
 # Slip of constant friction with several components that falls below this multiple of the floor, or below the floor if
@@ -49,143 +49,146 @@ KEEPS = 2.0
 ENDS, ROUND_OFF = 8.0, 1e-6
 # A joint that sticks counts as unmoved if it has moved by less than this angle (rad), or this fraction of the length of
 # the system.
-STAYS = 1e-9
+POSITION_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class SlidingContact:
+class FrictionMode:
     """State of one friction element: sliding or sticking.
 
     Attributes
     ----------
-    held : indices of the slip components kept at zero by constraint rows if it sticks; None if it slides
-    cone : watched quantity that reaches zero at the limit of static friction if it sticks; None if the quantity of
+    sticking_components : indices of the slip components kept at zero by constraint rows if it sticks; None if it slides
+    margin : watched quantity that reaches zero at the limit of static friction if it sticks; None if the quantity of
         another element is watched instead
-    load : rows that determine the normal load if it slides on a contact, as `shares` of `Friction.sliding`
+    load_rows : rows that determine the normal load if it slides on a contact, as `shares` of `Friction.sliding`
     direction : (d,) unit vector of slip at the start of sliding
     floor : slip, m/s, below which the direction of the friction force is constant
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
-    slack : reverse slip, m/s, at which the bodies come to rest; None if they cannot come to rest
+    reversal_speed : reverse slip, m/s, at which the bodies come to rest; None if they cannot come to rest
     creep : slip, m/s, beyond which a sticking element starts to slide because drivers prescribe the slip or rows are no
         longer redundant, or 0 if it never starts; if it slides and started so, the same value; otherwise None
-    value : coordinate, rad or m, at which a joint with constant friction sticks, or relative orientation of a ball
+    position : coordinate, rad or m, at which a joint with constant friction sticks, or relative orientation of a ball
         joint; None if only rates are held
-    ends : for friction of constant magnitude: whether the slip is so slow that its direction is kept until it vanishes
-    level : slip, m/s, below which this direction is kept
-    heading : (d,) unit vector of slip at the last evaluation
-    since : time, s, at which sliding began; NaN if it sticks
+    is_ending : for friction of constant magnitude: whether the slip is so slow that its direction is kept until it
+        vanishes
+    ending_speed : slip, m/s, below which this direction is kept
+    slip_direction : (d,) unit vector of slip at the last evaluation
+    slides_since : time, s, at which sliding began; NaN if it sticks
     """
 
-    held: tuple[int, ...] | None
+    sticking_components: tuple[int, ...] | None
     direction: tuple[float, ...] = ()
     floor: float = 0.0
     side: int = 1
-    cone: Shared | Patch | None = None
-    load: tuple[tuple[str, int, float], ...] = ()
-    slack: float | None = None
+    margin: Shared | Patch | None = None
+    load_rows: tuple[tuple[str, int, float], ...] = ()
+    reversal_speed: float | None = None
     creep: float | None = None
-    value: tuple[float, ...] | None = None
-    ends: bool = False
-    level: float = 0.0
-    heading: tuple[float, ...] = field(default=(), compare=False)
-    since: float = field(default=np.nan, compare=False)
+    position: tuple[float, ...] | None = None
+    is_ending: bool = False
+    ending_speed: float = 0.0
+    slip_direction: tuple[float, ...] = field(default=(), compare=False)
+    slides_since: float = field(default=np.nan, compare=False)
 
 
-class Frictions:
+class FrictionModes:
     """All friction elements of a system, which slide or stick.
 
     Parameters
     ----------
     system : System
-    at_values : whether a sticking joint with constant friction has a row for its coordinate; otherwise it has a row
-        for the rate only, so that sensitivities of the coordinate are not constrained to zero
+    holds_positions : whether a sticking joint with constant friction has a row for its coordinate; otherwise it has a
+        row for the rate only, so that sensitivities of the coordinate are not constrained to zero
     """
 
-    def __init__(self, system: System, *, at_values: bool = True) -> None:
-        self._system, self._at_values = system, at_values
-        self.all = sticking_elements(system.forces)
-        self.names = frozenset(friction.name for friction in self.all)
+    def __init__(self, system: System, *, holds_positions: bool = True) -> None:
+        self._system, self._holds_positions = system, holds_positions
+        self.elements = sticking_elements(system.forces)
+        self.names = frozenset(friction.name for friction in self.elements)
 
-    def bare(self, base: Configuration) -> Configuration:
+    def without_friction(self, base: Configuration) -> Configuration:
         """Return a copy of the configuration `base` with all friction elements disabled."""
-        return base.with_forces(off=self.names) if self.all else base
+        return base.with_forces(off=self.names) if self.elements else base
 
-    def acting(self, base: Configuration, pushing: Container[str]) -> list[StickSlip]:
+    def active_elements(self, base: Configuration, closed: Container[str]) -> list[StickSlip]:
         """Return the enabled friction elements whose joint is active or whose contact carries a load.
 
-        `pushing` contains the names of the closed contacts. `base` is the configuration without contacts.
+        `closed` contains the names of the closed contacts. `base` is the configuration without contacts.
         """
         return [
             one
-            for one in self.all
-            if one.name not in base.idle and (one.acts_beside(base.active) or one.on.name in pushing)
+            for one in self.elements
+            if one.name not in base.idle and (one.acts_beside(base.active) or one.on.name in closed)
         ]
 
     def configured(
-        self, base: Configuration, rubbing: Mapping[str, SlidingContact], parts: Mapping[str, int]
+        self, base: Configuration, modes: Mapping[str, FrictionMode], parts: Mapping[str, int]
     ) -> Configuration:
-        """Return the configuration in which each friction element has the state in `rubbing`.
+        """Return the configuration in which each friction element has the state in `modes`.
 
         `parts` is the index of the part in contact of each bounded surface, by name of contact. `base` is the
         configuration without friction.
         """
-        found = self.bare(base)
-        for friction in self.all:
-            rub = rubbing.get(friction.name)
-            if rub is None:
+        found = self.without_friction(base)
+        for friction in self.elements:
+            mode = modes.get(friction.name)
+            if mode is None:
                 continue
             name = frozenset([friction.name])
-            if rub.held == ():
+            if mode.sticking_components == ():
                 continue
-            if rub.held is None:
+            if mode.sticking_components is None:
                 # Sliding keeps its initial direction until it has become faster.
-                floor = rub.floor if rub.slack in (0.0, None) else KEEPS * FASTER * rub.floor
+                floor = mode.floor if mode.reversal_speed in (0.0, None) else KEEPS * FASTER * mode.floor
                 part = parts.get(friction.on.name, 0)
-                acting: Any = friction.sliding(rub.direction, floor, rub.side, part, rub.load)
+                acting: Any = friction.sliding(mode.direction, floor, mode.side, part, mode.load_rows)
                 found = found.with_forces(on=name)
             else:
-                acting = friction.sticking(rub.held, rub.side, parts.get(friction.on.name, 0), rub.value)
+                acting = friction.sticking(
+                    mode.sticking_components, mode.side, parts.get(friction.on.name, 0), mode.position
+                )
                 found = found.with_constraints(on=name)
             found = found.with_others({friction.name: acting})
         return found
 
-    def guards(self, rubbing: Mapping[str, SlidingContact], parts: Mapping[str, int]) -> list[EventFunction]:
-        """Return the event functions of all friction elements in the states `rubbing`.
+    def guards(self, modes: Mapping[str, FrictionMode], parts: Mapping[str, int]) -> list[EventFunction]:
+        """Return the event functions of all friction elements in the states `modes`.
 
         These functions detect the end of slip, the limit of static friction, slip caused by drivers or by the loss of
         redundancy of rows, and states beyond which there is no unique solution. `parts` gives the touched part of each
         bounded surface, by name of contact.
         """
         found, slides = [], False
-        for friction in self.all:
-            rub = rubbing.get(friction.name)
-            if rub is None or (friction.static == np.inf and not isinstance(rub.cone, Patch)):
+        for friction in self.elements:
+            mode = modes.get(friction.name)
+            if mode is None or (friction.static == np.inf and not isinstance(mode.margin, Patch)):
                 continue
             quantity: Reading | SlipComponent
-            if rub.held is not None:
-                if rub.creep:
-                    below = SlipBelow(friction.on_part(parts.get(friction.on.name, 0)), rub.side, rub.creep)
+            if mode.sticking_components is not None:
+                if mode.creep:
+                    below = SlipBelow(friction.on_part(parts.get(friction.on.name, 0)), mode.side, mode.creep)
                     found.append(EventFunction((friction.name, 0, "creep"), f"{friction}", below, -1, True, True))
-                if rub.cone is None:
+                if mode.margin is None:
                     continue
-                quantity, what = rub.cone, "cone"
+                quantity, what = mode.margin, "cone"
             else:
                 slides = slides or friction.takes != CONSTANT
-                if rub.slack is None:
+                if mode.reversal_speed is None:
                     continue
-                quantity, what = _ahead(friction, rub, -rub.slack), "slip"
-                if rub.slack > 0 or rub.ends:
-                    faster = _ahead(friction, rub, rub.floor if rub.ends else FASTER * rub.floor)
+                quantity, what = _slip_quantity(friction, mode, -mode.reversal_speed), "slip"
+                if mode.reversal_speed > 0 or mode.is_ending:
+                    faster = _slip_quantity(friction, mode, mode.floor if mode.is_ending else FASTER * mode.floor)
                     found.append(EventFunction((friction.name, 0, "faster"), f"{friction}", faster, 1, True))
-                elif _turns(friction):
-                    found += _watched_turning(friction, rub)
+                elif _renews_direction(friction):
+                    found += _turning_events(friction, mode)
                     continue
             found.append(EventFunction((friction.name, 0, what), f"{friction}", quantity, -1, True, True))
         if slides:
             first = next(
                 one
-                for one in self.all
-                if one.takes != CONSTANT and one.name in rubbing and rubbing[one.name].held is None
+                for one in self.elements
+                if one.takes != CONSTANT and one.name in modes and modes[one.name].sticking_components is None
             )
             found.append(
                 EventFunction((first.name, 0, "solvable"), f"{first}", Reading(None, "solvable", None, 0.0), -1, True)
@@ -206,21 +209,21 @@ class Frictions:
         (r_one, R_one), (r_two, _) = reversed(frames) if friction.slip.turned else frames
         return friction.slip.side_of(float(R_one[:, 2] @ (r_two - r_one)))
 
-    def at_values(
-        self, rubbing: Mapping[str, SlidingContact], before: Mapping[str, SlidingContact], state: State
-    ) -> dict[str, SlidingContact]:
+    def with_positions(
+        self, modes: Mapping[str, FrictionMode], before: Mapping[str, FrictionMode], state: State
+    ) -> dict[str, FrictionMode]:
         """Return the friction states completed by the coordinates at which joints with constant friction stick.
 
-        `rubbing` are the states of the friction elements, and `before` those before the event, by name. A joint that
+        `modes` are the states of the friction elements, and `before` those before the event, by name. A joint that
         already stuck and has not moved keeps its value.
         """
-        if not self._at_values:
-            return dict(rubbing)
-        found, moving = dict(rubbing), PoseDerivatives.of(Kinematics.of(state), 2)
+        if not self._holds_positions:
+            return dict(modes)
+        found, moving = dict(modes), PoseDerivatives.of(Kinematics.of(state), 2)
         number = {body.name: k for k, body in enumerate(self._system.bodies)}
-        for friction in self.all:
-            rub, former = rubbing.get(friction.name), before.get(friction.name)
-            if rub is None or not rub.held or not isinstance(friction, JointFriction):
+        for friction in self.elements:
+            mode, former = modes.get(friction.name), before.get(friction.name)
+            if mode is None or not mode.sticking_components or not isinstance(friction, JointFriction):
                 continue
             rows = tuple(number.get(body.name, len(number)) for body in friction.bodies)
             if isinstance(friction, BallFriction):
@@ -228,11 +231,11 @@ class Frictions:
                 value = tuple((R.T @ turned).ravel().tolist())
             else:
                 value = (float(coordinate_at(friction, rows, moving, 0.0, {}).value),)
-            if former is not None and former.value is not None:
+            if former is not None and former.position is not None:
                 unit = 1.0 if friction.rotates else self._system.model.length
-                moved = np.abs(np.subtract(value, former.value)).max()
-                value = former.value if moved <= STAYS * unit else value
-            found[friction.name] = replace(rub, value=value)
+                moved = np.abs(np.subtract(value, former.position)).max()
+                value = former.position if moved <= POSITION_TOLERANCE * unit else value
+            found[friction.name] = replace(mode, position=value)
         return found
 
     def axis(self, friction: StickSlip, state: State) -> np.ndarray:
@@ -259,66 +262,66 @@ class Frictions:
         return r + R @ frame.origin, R @ frame.matrix
 
 
-def head(solver: Solver, rubbing: Mapping[str, SlidingContact]) -> None:
+def align_slip_directions(solver: Solver, modes: Mapping[str, FrictionMode]) -> None:
     """Write the present direction of slip of each sliding friction element to the inputs of a compiled solver.
 
-    `rubbing` are the states of the friction elements by name.
+    `modes` are the states of the friction elements by name.
     """
     inputs, table = solver.applied.table.inputs, solver.frictions
     sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]
     for k, element in enumerate(sliding):
         first = int(table.direction[k])
-        inputs[first : first + element.slip.size] = rubbing[element.name].heading
+        inputs[first : first + element.slip.size] = modes[element.name].slip_direction
         inputs[first + element.place_of("following") - element.place_of("direction")] = 1.0
 
 
-def components(friction: StickSlip) -> list[tuple[SlipComponent, int]]:
+def slip_components_of(friction: StickSlip) -> list[tuple[SlipComponent, int]]:
     """Return the slip components of a friction element, each with the side of the surface on which it is smooth."""
     turns = isinstance(friction.slip, OfSurfaces | OfGap) and friction.slip.has_sides
     sides = (1, -1) if turns else (1,)
     return [(SlipComponent(friction, c, side), side) for side in sides for c in range(friction.slip.size)]
 
 
-def _ahead(friction: StickSlip, rub: SlidingContact, level: float) -> Reading | SlipComponent:
+def _slip_quantity(friction: StickSlip, mode: FrictionMode, level: float) -> Reading | SlipComponent:
     """Return the watched quantity of an event: the component of slip along the direction of sliding minus `level`, m/s.
 
-    `rub` is the sliding state of the friction element, which contains this direction.
+    `mode` is the sliding state of the friction element, which contains this direction.
     """
     if friction.takes == CONSTANT:
-        return SlipAhead(friction, rub.direction, -level)
+        return SlipAhead(friction, mode.direction, -level)
     return Reading(friction, "ahead", None, level)
 
 
-def _is_ending(before: SlidingContact, speed: float) -> bool:
+def _is_ending(before: FrictionMode, speed: float) -> bool:
     """Whether slip of magnitude `speed`, m/s, is so slow that its direction is kept until it vanishes.
 
     `before` is the previous state of the friction element.
     """
-    if before.slack != 0.0:
+    if before.reversal_speed != 0.0:
         return False
-    if before.ends:
+    if before.is_ending:
         return speed < (1 - ROUND_OFF) * before.floor
-    return speed <= (1 + ROUND_OFF) * before.level
+    return speed <= (1 + ROUND_OFF) * before.ending_speed
 
 
-def _watched_turning(friction: StickSlip, rub: SlidingContact) -> list[EventFunction]:
+def _turning_events(friction: StickSlip, mode: FrictionMode) -> list[EventFunction]:
     """Return event functions of friction whose reference direction must be renewed when the slip changes its direction.
 
     They detect that the slip deviates too much from its reference direction and, if it decreases, that it becomes so
     slow that its direction is kept until it vanishes. For slip that has just begun, a third one detects that it is
     faster than that.
     """
-    turned, slow = SlipTurned(friction, rub.direction), SlipAbove(friction, 1, rub.level)
+    turned, slow = SlipTurned(friction, mode.direction), SlipAbove(friction, 1, mode.ending_speed)
     events = [(turned, "turned", -1), (slow, "slow", -1)]
-    if rub.level == rub.floor:
-        events.append((SlipAbove(friction, 1, FASTER * ENDS * rub.floor), "faster", 1))
+    if mode.ending_speed == mode.floor:
+        events.append((SlipAbove(friction, 1, FASTER * ENDS * mode.floor), "faster", 1))
     return [
         EventFunction((friction.name, 0, name), f"{friction}", watched, direction, True, direction < 0)
         for watched, name, direction in events
     ]
 
 
-def _turns(friction: StickSlip) -> bool:
+def _renews_direction(friction: StickSlip) -> bool:
     """Whether the direction of slip can change, so that events must renew the reference direction.
 
     This holds for friction with a constant limit and several slip components.
@@ -326,7 +329,7 @@ def _turns(friction: StickSlip) -> bool:
     return friction.takes == CONSTANT and friction.slip.size > 1
 
 
-def _turned(heading: tuple[float, ...], direction: tuple[float, ...]) -> bool:
+def _has_turned(heading: tuple[float, ...], direction: tuple[float, ...]) -> bool:
     """Whether the direction of slip `heading` differs from `direction` by half the angle that a run tolerates.
 
     The result is False if one of the two is missing, ().
@@ -334,7 +337,7 @@ def _turned(heading: tuple[float, ...], direction: tuple[float, ...]) -> bool:
     return len(heading) == len(direction) and not np.dot(heading, direction) > np.sqrt(0.5 * (1.0 + COSINE))
 
 
-def _reversed(heading: tuple[float, ...], direction: tuple[float, ...]) -> bool:
+def _has_reversed(heading: tuple[float, ...], direction: tuple[float, ...]) -> bool:
     """Whether the direction of slip `heading` is more than 90 degrees from `direction`.
 
     The result is False if one of the two is missing, ().
@@ -342,22 +345,22 @@ def _reversed(heading: tuple[float, ...], direction: tuple[float, ...]) -> bool:
     return len(heading) == len(direction) and bool(np.dot(heading, direction) < 0.0)
 
 
-def rub_of(
+def sliding_mode(
     friction: StickSlip,
-    grip: Grip,
+    element: FrictionElement,
     found: ContactModes,
     k: int,
     side: int,
     floor: float,
-    before: SlidingContact | None,
+    before: FrictionMode | None,
     load: tuple[tuple[str, int, float], ...],
-) -> SlidingContact:
+) -> FrictionMode:
     """Return the sliding state of a friction element.
 
     Parameters
     ----------
     friction : the friction element
-    grip : data of the element in the contact problem, with its slip direction
+    element : data of the element in the contact problem, with its slip direction
     found : solution of the contact problem at this state
     k : index of the friction element in that solution
     side : side of the first surface, +1 or -1, on which slip components are smooth
@@ -365,32 +368,52 @@ def rub_of(
     before : previous state of the element, or None
     load : rows that determine the normal load, each as (name of the constraint, row index, weight)
     """
-    e = found.sliding[k]
+    e = found.slip_directions[k]
     assert e is not None
-    heading, moving = tuple(float(part) for part in e), grip.moving is not None
+    heading, moving = tuple(float(part) for part in e), element.slip_direction is not None
     # The compiled model contains the direction of friction with a constant load, which turns, and of other friction at
     # the end of slip. Impacts reverse both.
-    differs = _turned if friction.takes == CONSTANT else _reversed
-    slid = before is not None and before.held is None and before.side == side and before.slack == 0.0
+    differs = _has_turned if friction.takes == CONSTANT else _has_reversed
+    slid = (
+        before is not None
+        and before.sticking_components is None
+        and before.side == side
+        and before.reversal_speed == 0.0
+    )
     kept = before is not None and not differs(heading, before.direction)
-    ends = moving and _turns(friction) and before is not None and before.held is None and _is_ending(before, grip.speed)
-    kept = kept and before is not None and before.ends == ends
-    level = ENDS * floor if grip.speed >= (1 - ROUND_OFF) * FASTER * ENDS * floor else floor
-    if _turns(friction) and not ends:
-        kept = kept and before is not None and (before.level > before.floor or level == floor)
+    ends = (
+        moving
+        and _renews_direction(friction)
+        and before is not None
+        and before.sticking_components is None
+        and _is_ending(before, element.slip_speed)
+    )
+    kept = kept and before is not None and before.is_ending == ends
+    level = ENDS * floor if element.slip_speed >= (1 - ROUND_OFF) * FASTER * ENDS * floor else floor
+    if _renews_direction(friction) and not ends:
+        kept = kept and before is not None and (before.ending_speed > before.floor or level == floor)
     if moving and before is not None and slid and kept:
         # Continued sliding reuses the compiled model if its load is shared as before.
-        return replace(before, heading=heading, load=load)
+        return replace(before, slip_direction=heading, load_rows=load)
     slack: float | None = 0.0 if moving else floor
     if not moving and found.driven[k]:
         slack = None
     # Slip that begins without an event of its load was not held, as rows were redundant.
-    crept = before is not None and (before.held is None or moving)
+    crept = before is not None and (before.sticking_components is None or moving)
     creep = before.creep if before is not None and crept else None
     if ends:
         assert before is not None
-        level = before.level
+        level = before.ending_speed
         floor = FASTER * level
-    return SlidingContact(
-        None, heading, floor, side, slack=slack, heading=heading, load=load, creep=creep, ends=ends, level=level
+    return FrictionMode(
+        None,
+        heading,
+        floor,
+        side,
+        reversal_speed=slack,
+        slip_direction=heading,
+        load_rows=load,
+        creep=creep,
+        is_ending=ends,
+        ending_speed=level,
     )

@@ -18,31 +18,34 @@ class BearingForces(NamedTuple):
 
     Attributes
     ----------
-    place : index of the joint among the m contacts and joints
+    joint : index of the joint among the m contacts and joints
     forces : (6,) forces in two bearings for the initial loads, N; the normal load is the sum of their magnitudes
     changes : (6, d) changes of the bearing forces per unit of each of d redistributions of load
     """
 
-    place: int
+    joint: int
     forces: np.ndarray
     changes: np.ndarray
 
 
-def with_most_room(
-    loads: np.ndarray, ways: np.ndarray, cones: Sequence[float] | np.ndarray, bearings: Sequence[BearingForces] = ()
+def loads_of_largest_margin(
+    loads: np.ndarray,
+    redistributions: np.ndarray,
+    inverse_coefficients: Sequence[float] | np.ndarray,
+    bearings: Sequence[BearingForces] = (),
 ) -> tuple[np.ndarray, float]:
     """Return the loads (3 m,) with the largest margin to the limits of friction, and this margin, N.
 
     Parameters
     ----------
     loads : (3 m,) initial loads; normal loads of joints in `bearings` are computed from their bearing forces
-    ways : (3 m, d) basis of the redistributions of load
-    cones : (m,) inverse coefficients of static friction; 0 for contacts without friction
+    redistributions : (3 m, d) basis of the redistributions of load
+    inverse_coefficients : (m,) inverse coefficients of static friction; 0 for contacts without friction
     bearings : bearing forces of the joints whose friction limit is proportional to their load
     """
-    z = np.concatenate([loads, *(of.forces for of in bearings)])
-    basis = np.concatenate([ways, *(of.changes for of in bearings)])
-    joints, free = np.array([of.place for of in bearings], dtype=np.int64), ways.shape[1]
-    scratch, inverse = np.zeros(scratch_at_loads(len(z), free)), np.array(cones, dtype=float)
+    z = np.concatenate([loads, *(bearing.forces for bearing in bearings)])
+    basis = np.concatenate([redistributions, *(bearing.changes for bearing in bearings)])
+    joints, free = np.array([bearing.joint for bearing in bearings], dtype=np.int64), redistributions.shape[1]
+    scratch, inverse = np.zeros(scratch_at_loads(len(z), free)), np.array(inverse_coefficients, dtype=float)
     margin = most_room(z, np.ascontiguousarray(basis).ravel(), joints, len(inverse), free, inverse, scratch)
     return z[: len(loads)], float(margin)

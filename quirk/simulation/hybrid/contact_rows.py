@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from quirk.analysis.contact.friction_states import Frictions
-from quirk.analysis.contact.gap_functions import BLOCKED, Gaps, Opening
+from quirk.analysis.contact.contact_kinematics import BLOCKED, ContactKinematics, Gaps
+from quirk.analysis.contact.friction_modes import FrictionModes
 from quirk.bodies import rotation
 from quirk.bodies.state import State
 from quirk.constraints.slip import OfGap
-from quirk.dynamics.contact.contact_modes import Grip
+from quirk.dynamics.contact.contact_modes import FrictionElement
 from quirk.dynamics.contact.impulse import Impulse, impulses
 from quirk.dynamics.contact.load_sharing import joint_compliances
 from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
@@ -32,48 +32,49 @@ UNIQUE = 1e-6
 
 
 @dataclass(frozen=True)
-class FrictionRows:
+class ContactRows:
     """The r rows of c closed gaps and of slip components with friction, evaluated at one state.
 
     Attributes
     ----------
-    numbers : indices of the rows among all gaps and slip components of the system
-    contacts : number c of gaps, whose rows come first
-    opening : values, rates and force directions of the rows
+    indices : indices of the rows among all gaps and slip components of the system
+    contact_count : number c of gaps, whose rows come first
+    kinematics : values, rates and force directions of the rows
     W : (r, r) jumps of the rates of rows due to unit impulses along the rows; zero for rows that constraints block
-    free : (r,) jump of the rate of each row due to a unit impulse along it, for bodies without constraints
-    grips : friction elements in terms of these rows
-    frictions : the corresponding friction elements of the system
+    unconstrained_response : (r,) jump of the rate of each row due to a unit impulse along it, for bodies without
+        constraints
+    elements : friction elements in terms of these rows
+    friction_elements : the corresponding friction elements of the system
     sides : side of the first surface, +1 or -1, on which the slip components are smooth
     compliance : (r,) relative compliances of the rows, which determine the distribution of loads over dependent rows
     units : (r,) characteristic sizes of the rows, m or rad
     axes : axes (3, 3) of body i, inertial frame, of each friction element in a joint with a normal load of its own
     """
 
-    numbers: list[int]
-    contacts: int
-    opening: Opening
+    indices: list[int]
+    contact_count: int
+    kinematics: ContactKinematics
     W: np.ndarray
-    free: np.ndarray
-    grips: list[Grip]
-    frictions: list[StickSlip]
+    unconstrained_response: np.ndarray
+    elements: list[FrictionElement]
+    friction_elements: list[StickSlip]
     sides: list[int]
     compliance: np.ndarray
     units: np.ndarray
     axes: dict[str, np.ndarray] = field(default_factory=dict)
 
 
-class FrictionRowSource:
+class ContactRowEvaluator:
     """Evaluator of the rows of closed gaps and of friction elements at a state.
 
     Parameters
     ----------
     gaps : gaps of the system
-    frictions : friction elements of the system
+    friction_elements : friction elements of the system
     units : (c,) characteristic size of each of c gaps: 1 rad for angles, the length of the system (m) for distances
     """
 
-    def __init__(self, gaps: Gaps, frictions: Frictions, units: np.ndarray) -> None:
+    def __init__(self, gaps: Gaps, frictions: FrictionModes, units: np.ndarray) -> None:
         self._gaps, self._frictions, self._units = gaps, frictions, units
 
     def at(
@@ -81,89 +82,102 @@ class FrictionRowSource:
         solver: Solver,
         t: float,
         y: np.ndarray,
-        opening: Opening,
+        kinematics: ContactKinematics,
         closed: Sequence[int],
         acting: Sequence[StickSlip],
         loads: bool,
-    ) -> FrictionRows:
+    ) -> ContactRows:
         """Return the rows of closed gaps and of active friction elements at time t (s) and state vector y.
 
-        `opening` contains the values, rates and force directions of all gaps and slip components; `closed` are the
+        `kinematics` contains the values, rates and force directions of all gaps and slip components; `closed` are the
         indices of the closed gaps, and `acting` the active friction elements. If `loads` is True, the dependence of the
         normal loads of joints on the forces along the rows is computed, too.
         """
-        numbers, grips, sides = self._grips(solver.model.carried.state(y), opening, closed, acting)
-        opening = opening.of(numbers)
+        indices, elements, sides = self._friction_elements(solver.model.carried.state(y), kinematics, closed, acting)
+        kinematics = kinematics.subset(indices)
         none, lanes = np.zeros(solver.model.rows), solver.slots.state_to_lanes(y)
-        answers = [solver.respond(lanes, t, none, push) for push in opening.push]
-        W = np.array([opening.changed(change) for change, _ in answers]).reshape(len(numbers), len(numbers))
+        responses = [solver.respond(lanes, t, none, push) for push in kinematics.force_directions]
+        W = np.array([kinematics.rates_of(change) for change, _ in responses]).reshape(len(indices), len(indices))
         W = 0.5 * (W + W.T)
         # If constraints block a row, its response is round-off.
-        free = opening.free_response(solver.model)
-        blocked = np.diag(W) <= BLOCKED * free
+        unconstrained_response = kinematics.unconstrained_response(solver.model)
+        blocked = np.diag(W) <= BLOCKED * unconstrained_response
         W[blocked], W[:, blocked] = 0.0, 0.0
-        compliance = self._compliance(solver.model.length, numbers, grips, acting)
-        units = np.full(len(numbers), solver.model.length)
+        compliance = self._compliance(solver.model.length, indices, elements, acting)
+        units = np.full(len(indices), solver.model.length)
         units[: len(closed)] = self._units[list(closed)]
-        result = FrictionRows(numbers, len(closed), opening, W, free, grips, list(acting), sides, compliance, units)
-        joints = [k for k, grip in enumerate(grips) if grip.contact is None and grip.load is None]
+        result = ContactRows(
+            indices,
+            len(closed),
+            kinematics,
+            W,
+            unconstrained_response,
+            elements,
+            list(acting),
+            sides,
+            compliance,
+            units,
+        )
+        joints = [k for k, element in enumerate(elements) if element.contact is None and element.normal_load is None]
         if loads and joints:
-            response = [impulses(solver, y, multipliers) for _, multipliers in answers]
-            self._load_joints(solver, t, y, result, joints, response)
+            response = [impulses(solver, y, multipliers) for _, multipliers in responses]
+            self._set_joint_loads(solver, t, y, result, joints, response)
         return result
 
-    def _grips(
-        self, state: State, opening: Opening, closed: Sequence[int], acting: Sequence[StickSlip]
-    ) -> tuple[list[int], list[Grip], list[int]]:
+    def _friction_elements(
+        self, state: State, kinematics: ContactKinematics, closed: Sequence[int], acting: Sequence[StickSlip]
+    ) -> tuple[list[int], list[FrictionElement], list[int]]:
         """Return the indices of all rows, the friction elements in terms of these rows, and their sides.
 
-        `opening`, `closed` and `acting` are arguments of `at`; the results are attributes of `FrictionRows`.
+        `kinematics`, `closed` and `acting` are arguments of `at`; the results are attributes of `ContactRows`.
         """
-        touches, slips = self._gaps.touches, self._gaps.slips
-        numbers, grips, sides = list(closed), [], []
-        contact = {touches[c].constraint.name: row for row, c in enumerate(closed)}
+        points, slips = self._gaps.contact_points, self._gaps.slip_rows
+        indices, elements, sides = list(closed), [], []
+        contact = {points[c].constraint.name: row for row, c in enumerate(closed)}
         for friction in acting:
             push = None
             if isinstance(friction.slip, OfGap) and friction.on.name in contact:
-                push = self._gaps.push_on_j(opening, closed[contact[friction.on.name]])
+                push = self._gaps.force_on_j(kinematics, closed[contact[friction.on.name]])
             side = self._frictions.side(friction, state, push)
-            own = [
-                len(touches) + k
+            slip_rows = [
+                len(points) + k
                 for k, slip in enumerate(slips)
                 if slip.component.name == friction.name and slip.side == side
             ]
-            rows = list(range(len(numbers), len(numbers) + len(own)))
+            rows = list(range(len(indices), len(indices) + len(slip_rows)))
             load = ConstantLoad(friction.load_per_effort) if isinstance(friction, JointFriction) else None
             coefficient = friction.sliding_coefficient(0.0)
-            grips.append(Grip(rows, coefficient, friction.static, contact.get(friction.on.name), load))
-            numbers += own
+            elements.append(FrictionElement(rows, coefficient, friction.static, contact.get(friction.on.name), load))
+            indices += slip_rows
             sides.append(side)
             if push is not None:
-                self._gaps.check_slip(friction, opening, closed[contact[friction.on.name]], own)
-        return numbers, grips, sides
+                self._gaps.check_contact_point(friction, kinematics, closed[contact[friction.on.name]], slip_rows)
+        return indices, elements, sides
 
     def _compliance(
-        self, length: float, numbers: Sequence[int], grips: Sequence[Grip], acting: Sequence[StickSlip]
+        self, length: float, indices: Sequence[int], elements: Sequence[FrictionElement], acting: Sequence[StickSlip]
     ) -> np.ndarray:
         """Return the relative compliances (r,) of the r rows; dependent rows share loads like springs in parallel.
 
-        `length` is the characteristic length of the system, m, `acting` are the friction elements; `numbers` and
-        `grips` are attributes of `FrictionRows`.
+        `length` is the characteristic length of the system, m, `acting` are the friction elements; `indices` and
+        `elements` are attributes of `ContactRows`.
         """
-        touches = self._gaps.touches
-        angular = np.array([k < len(touches) and touches[k].angular for k in numbers], dtype=bool)
+        points = self._gaps.contact_points
+        angular = np.array([k < len(points) and points[k].angular for k in indices], dtype=bool)
         compliance = np.where(angular, 1 / length**2, 1.0)
-        joints = [(grip.rows, one) for grip, one in zip(grips, acting, strict=True) if isinstance(one, JointFriction)]
+        joints = [
+            (element.rows, one) for element, one in zip(elements, acting, strict=True) if isinstance(one, JointFriction)
+        ]
         for (rows, _), soft in zip(joints, joint_compliances([one for _, one in joints], length), strict=True):
             compliance[rows] = soft
         return compliance
 
-    def _load_joints(
+    def _set_joint_loads(
         self,
         solver: Solver,
         t: float,
         y: np.ndarray,
-        rows: FrictionRows,
+        rows: ContactRows,
         joints: Sequence[int],
         response: Sequence[Mapping[str, Impulse]],
     ) -> None:
@@ -182,20 +196,20 @@ class FrictionRowSource:
         (other_force,), (other_torque,) = reader.read([solver.work.G], kept_rows, position[None], R[None])
         place = {name: k for k, name in enumerate(solver.model.joint_rows)}
         for k in joints:
-            friction = rows.frictions[k]
+            friction = rows.friction_elements[k]
             assert isinstance(friction, Friction)
             place_in_joint = place[friction.on.name]
             base = np.concatenate([force[place_in_joint], torque[place_in_joint]])
             by_row = [np.concatenate([of[friction.on.name].force, of[friction.on.name].torque]) for of in response]
             axis = self._frictions.axis(friction, state)
-            rows.grips[k].load = NormalLoad(friction, axis, base, np.array(by_row).T)
+            rows.elements[k].normal_load = NormalLoad(friction, axis, base, np.array(by_row).T)
             rows.axes[friction.name] = self._frictions.body_axes(friction, state)
             if solver.redundant:
                 kept = np.concatenate([other_force[place_in_joint], other_torque[place_in_joint]])
-                _check_unique(friction, NormalLoad(friction, axis, base - kept, np.zeros((6, 0))), force)
+                _check_normal_load_is_unique(friction, NormalLoad(friction, axis, base - kept, np.zeros((6, 0))), force)
 
 
-def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray) -> None:
+def _check_normal_load_is_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray) -> None:
     """Raise a SwitchingError if the normal load of a joint with friction is not unique.
 
     `difference` computes the normal loads of the difference between two load distributions; `forces` are the forces

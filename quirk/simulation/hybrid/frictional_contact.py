@@ -1,0 +1,183 @@
+"""Impacts, rest and sliding of contacts and joints with friction, at one state.
+
+A row is the direction of a closed gap or of a slip component. Of the r rows, the first c belong to gaps. State vectors
+are (13 n + k,) for n bodies and k auxiliary states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quirk.analysis.contact.contact_kinematics import Gaps
+from quirk.analysis.contact.friction_modes import FrictionModes
+from quirk.dynamics.contact.contact_modes import ContactModes, FrictionElement
+from quirk.dynamics.contact.coulomb import solve_coulomb
+from quirk.dynamics.contact.impulse import Impulse, add_velocity_jump, impulses
+from quirk.dynamics.contact.lcp import independent_columns
+from quirk.dynamics.contact.painleve import has_one_solution
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.errors import SwitchingError
+
+from .contact_rows import ContactRowEvaluator, ContactRows
+from .contact_states import ROUND_OFF, WEAK_LOAD, Impact
+from .speed_limits import largest_acceleration
+
+# Number of reductions of restitution if an impact would gain energy.
+RESTITUTION_STEPS = 10
+# Accelerations of rows below this fraction of the largest of all bodies are round-off while forces act along rows.
+NOISE = 1e-13
+
+
+class FrictionalContactSolver:
+    """Solver for impacts, loads and sliding of contacts and joints with friction.
+
+    Parameters
+    ----------
+    gaps : gaps of the system
+    friction_elements : friction elements of the system
+    units : (c,) characteristic size of each of c gaps: 1 rad for angles, the length of the system (m) for distances
+    """
+
+    def __init__(self, gaps: Gaps, frictions: FrictionModes, units: np.ndarray) -> None:
+        self._gaps, self.rows = gaps, ContactRowEvaluator(gaps, frictions, units).at
+
+    def impact(
+        self,
+        solver: Solver,
+        t: float,
+        y: np.ndarray,
+        rows: ContactRows,
+        limits: np.ndarray,
+        restitution: np.ndarray,
+        noise: float,
+    ) -> Impact:
+        """Return the outcome of simultaneous impacts with friction, with the rates (r,) of all r rows.
+
+        Newton's law applies to each of the c gaps with an approach speed above its limit in `limits` (c,). Its
+        coefficients of restitution `restitution` (c,) are reduced by a common factor so that no energy is gained.
+        Coulomb's law applies to the friction impulses of contacts; impulses of joint friction are neglected. Slip with
+        infinite friction coefficient is stopped even if no gap closes. Rates below `noise`, m/s or rad/s, are
+        round-off.
+        """
+        rates, c = rows.kinematics.rate, rows.contact_count
+        elements = [element for element in rows.elements if element.contact is not None]
+        used = [*range(c), *(row for element in elements for row in element.rows)]
+        place = {row: k for k, row in enumerate(used)}
+        in_contact = [
+            FrictionElement([place[row] for row in element.rows], element.coefficient, element.static, element.contact)
+            for element in elements
+        ]
+        W, v = rows.W[np.ix_(used, used)], rates[used]
+        bouncing = np.zeros(len(used))
+        bouncing[:c] = np.where(rates[:c] < -limits, -restitution * rates[:c], 0.0)
+        for part in np.linspace(1.0, 0.0, RESTITUTION_STEPS + 1):
+            target = part * bouncing
+            modes = solve_coulomb(W, v - target, range(c), in_contact, noise, rows.compliance[used])
+            if modes is None:
+                continue
+            gained = modes.z @ (v + 0.5 * W @ modes.z)
+            if part == 0.0 or gained <= ROUND_OFF * float(np.abs(modes.z) @ np.abs(v)):
+                x = np.zeros(len(rates))
+                x[used] = modes.z
+                active, goal = np.zeros(len(rates), dtype=bool), np.zeros(len(rates))
+                active[used], goal[used] = modes.independent, target
+                kept = float(part) if bouncing.any() else 1.0
+                return Impact(*self._apply_impulses(solver, t, y, rows, x, active, goal), kept)
+        listed = ", ".join(f"{friction}" for friction in rows.friction_elements)
+        raise SwitchingError(f"no impulses satisfy Coulomb's law of friction: {listed}")
+
+    def slips_at_infinite_friction(self, rows: ContactRows, noise: float) -> bool:
+        """Whether a contact with infinite friction coefficient slips faster than `noise`, m/s.
+
+        An impulse must then stop the slip.
+        """
+        sticking_rows = [row for element in rows.elements if element.static == np.inf for row in element.rows]
+        return bool((np.abs(rows.kinematics.rate[sticking_rows]) > noise).any())
+
+    def stop(self, solver: Solver, t: float, y: np.ndarray, rows: ContactRows, active: np.ndarray) -> np.ndarray:
+        """Return the state vector after impulses that reduce the rates of the rows in the mask `active` to zero."""
+        return self._apply_impulses(solver, t, y, rows, np.zeros(len(active)), active, np.zeros(len(active)))[0]
+
+    def _apply_impulses(
+        self,
+        solver: Solver,
+        t: float,
+        y: np.ndarray,
+        rows: ContactRows,
+        x: np.ndarray,
+        active: np.ndarray,
+        goal: np.ndarray,
+    ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
+        """Return the state vector after impulses x (r,) along the rows, the impulses by constraint, and the rates (r,).
+
+        The impulses of the rows in the mask `active` are corrected so that their rates become `goal` (r,).
+        """
+        lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
+        kinematics, change, multipliers = rows.kinematics, np.zeros((solver.slots.bodies, 6)), none
+        x = x.copy()
+        for _ in range(2):
+            if x.any():
+                wrench = np.einsum("c,cni->ni", x, kinematics.force_directions)
+                change, multipliers = solver.respond(lanes, t, none, wrench)
+            missing = (goal - kinematics.rate - kinematics.rates_of(change))[active]
+            x[active] += np.linalg.solve(rows.W[np.ix_(active, active)], missing)
+        if x.any():
+            change, multipliers = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, kinematics.force_directions))
+        exerted = impulses(solver, y, multipliers) if solver.model.rows else {}
+        exerted.update(self._gaps.impulses(y, kinematics, rows.indices, x))
+        return add_velocity_jump(y, change), exerted, kinematics.rate + kinematics.rates_of(change)
+
+    def contact_modes(
+        self,
+        solver: Solver,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        rows: ContactRows,
+        rates: np.ndarray,
+        slow: np.ndarray,
+        limits: Sequence[str],
+        unloading: np.ndarray,
+    ) -> tuple[ContactModes, np.ndarray]:
+        """Return the loads, accelerations and modes of contacts and friction, and round-off thresholds (r,) of loads.
+
+        A load below its threshold is round-off of larger loads. Contacts whose gaps accelerate by no more than the
+        round-off of the bodies' accelerations carry no load, except those in the mask `unloading`.
+
+        Parameters
+        ----------
+        angles : (K, 3) 1-2-3 angles of K joints, rad
+        rates : (r,) rates of the rows
+        slow : (r,) slip, m/s, below which friction counts as not slipping
+        limits : names of friction elements known to be at the limit of sticking
+        unloading : mask (c,) of the contacts whose load has just fallen to zero
+        """
+        at_rest = np.arange(len(rates)) < rows.contact_count
+        for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
+            slip = rates[element.rows]
+            speed = np.linalg.norm(slip)
+            moves = speed > slow[element.rows].max() and element.static < np.inf
+            element.slip_direction, element.slip_speed = slip / speed if moves else None, float(speed)
+            element.coefficient = friction.sliding_coefficient(float(speed) if moves else 0.0)
+            element.at_limit = friction.name in limits
+            at_rest[element.rows] = not moves
+        # Accelerations of points of one body at rest are consistent only if its velocities are exactly zero.
+        y = self.stop(
+            solver, t, y, rows, independent_columns(rows.W, np.zeros_like(at_rest), at_rest & (np.diag(rows.W) > 0))
+        )
+        motion = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
+        q = self._gaps.accelerations(t, y, angles, rows.indices, motion)
+        largest = largest_acceleration(solver.model, y, motion) * rows.units / solver.model.length
+        touching = np.zeros(len(q), dtype=bool)
+        touching[: rows.contact_count] = ~unloading
+        q[touching & (np.abs(q) <= ROUND_OFF * largest)] = 0.0
+        modes = solve_coulomb(rows.W, q, range(rows.contact_count), rows.elements, NOISE * largest, rows.compliance)
+        problem = rows.W, q, range(rows.contact_count), rows.elements
+        if modes is None or not has_one_solution(*problem, modes, rows.compliance):
+            listed = ", ".join(f"{friction}" for friction in rows.friction_elements)
+            what = "no loads satisfy" if modes is None else "no loads, or several, satisfy"
+            raise SwitchingError(f"{what} Coulomb's law of friction (Painleve's paradox): {listed}")
+        response = np.diag(rows.W)
+        return modes, WEAK_LOAD * largest / np.where(response > 0, response, np.inf)

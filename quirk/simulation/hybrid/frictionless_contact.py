@@ -1,0 +1,161 @@
+"""Impacts and rest of frictionless contacts, at one state; c is the number of closed gaps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.analysis.contact.contact_kinematics import ContactKinematics, Gaps
+from quirk.dynamics.contact.impulse import add_velocity_jump, impulses
+from quirk.dynamics.contact.lcp import INDEPENDENT, independent_columns, solve_lcp
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.errors import SwitchingError
+
+from .contact_states import CLOSED_GAP, ROUND_OFF, WEAK_LOAD, ContactState, Impact, opening_threshold
+from .speed_limits import largest_acceleration
+
+# Number of reductions of restitution if an impact would gain energy.
+RESTITUTION_STEPS = 10
+
+
+class FrictionlessContactSolver:
+    """Solver for impacts and loads of frictionless contacts.
+
+    Parameters
+    ----------
+    gaps : gaps of a system
+    restitution : coefficient of restitution of each gap of the system
+    units : (c,) characteristic size of each gap of the system: 1 rad for angles, the length of the system (m) for
+        distances
+    """
+
+    def __init__(self, gaps: Gaps, restitution: np.ndarray, units: np.ndarray) -> None:
+        self._gaps, self._restitution, self._units = gaps, restitution, units
+
+    def impact(
+        self,
+        t: float,
+        y: np.ndarray,
+        closed: list[int],
+        kinematics: ContactKinematics,
+        W: np.ndarray,
+        speeds: tuple[np.ndarray, np.ndarray, np.ndarray],
+        solver: Solver,
+    ) -> Impact:
+        """Return the outcome of simultaneous impacts at c closed gaps, with the rates (c,) of these gaps.
+
+        `closed` are the indices of the closed gaps, `kinematics` contains their values and rates, and W (c, c) is the
+        jump of each rate due to a unit impulse at each gap. `speeds`, (c,) each, are the limits of rebound, of
+        separation and of approach; see `SpeedLimits`. Coefficients of restitution are reduced by a common factor so
+        that no energy is gained.
+        """
+        rates, (limits, at_rest, noise) = kinematics.rate, speeds
+        if not (rates < -noise).any():
+            return Impact(y, {}, rates)
+        x, target, kept = _newton_impact(W, rates, np.where(rates < -limits, self._restitution[closed], 0.0))
+        if x is None:
+            raise SwitchingError(
+                f"no impulses prevent interpenetration at all of these contacts: {self._listed(closed)}"
+            )
+        active, after = x > 0, rates + W @ x
+        # Contacts that separate more slowly than the limit of rest stay closed.
+        slow = (after > noise) & (after <= at_rest)
+        if slow.any():
+            active, target = active | slow, np.where(slow, 0.0, target)
+            x = np.zeros_like(x)
+            x[active] = _least_norm_impulses(W, active, target - rates)
+        lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
+        change, _ = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, kinematics.force_directions))
+        # Correct once more for round-off.
+        x[active] += _least_norm_impulses(W, active, target - rates - kinematics.rates_of(change))
+        change, multipliers = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, kinematics.force_directions))
+        impulse = impulses(solver, y, multipliers) if solver.model.rows else {}
+        impulse.update(self._gaps.impulses(y, kinematics, closed, x))
+        return Impact(add_velocity_jump(y, change), impulse, rates + kinematics.rates_of(change), kept)
+
+    def contact_state(
+        self,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        closed: list[int],
+        W: np.ndarray,
+        solver: Solver,
+        unloading: np.ndarray,
+    ) -> ContactState:
+        """Return the contact state at rest: the contacts that stay closed, and those of them that carry a load.
+
+        Contacts whose gaps accelerate by no more than the round-off of the bodies' accelerations stay closed without
+        load, except those in `unloading`. Loaded contacts get constraint rows; if there are any, so do closed contacts
+        without load that are not in `unloading`.
+
+        Parameters
+        ----------
+        t, y : time, s, and state vector
+        angles : (K, 3) 1-2-3 angles of K joints, rad
+        closed : indices of the c closed gaps
+        W : (c, c) accelerations of the gaps due to unit forces along them
+        solver : solver with the bilateral constraints
+        unloading : mask (c,) of the contacts whose load has just fallen to zero
+        """
+        if not closed:
+            return ContactState()
+        rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
+        accelerations = self._gaps.accelerations(t, y, angles, closed, rates)
+        scale = largest_acceleration(solver.model, y, rates) * self._units[closed] / solver.model.length
+        accelerations[(np.abs(accelerations) <= ROUND_OFF * scale) & ~unloading] = 0.0
+        x = solve_lcp(W, accelerations)
+        if x is None:
+            raise SwitchingError(f"no loads prevent interpenetration at all of these contacts: {self._listed(closed)}")
+        closed_after = accelerations + W @ x <= CLOSED_GAP * np.abs(accelerations).max()
+        # Without loaded contacts there is no load to distribute.
+        active = (
+            independent_columns(W, x > 0, closed_after & ~unloading) if (x > 0).any() else np.zeros(len(x), dtype=bool)
+        )
+        points = [self._gaps.contact_points[c] for c in closed]
+        loaded: dict[str, tuple[int, float]] = {}
+        for c in np.flatnonzero(active):
+            largest = max(x.max(), WEAK_LOAD * scale[c] / W[c, c])
+            loaded[points[c].constraint.name] = self._gaps.row_of(points[c]), opening_threshold(x[c], largest)
+        return ContactState(loaded, frozenset(points[c].key for c in np.flatnonzero(closed_after & ~active)))
+
+    def _listed(self, closed: list[int]) -> str:
+        return ", ".join(f"{self._gaps.contact_points[c].constraint}" for c in closed)
+
+
+def delassus_matrix(kinematics: ContactKinematics, solver: Solver, t: float, y: np.ndarray) -> np.ndarray:
+    """Return W (c, c): the jumps of the rates of c gaps due to a unit impulse at each of them.
+
+    `kinematics` contains the force directions of the gaps.
+    """
+    lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
+    W = np.array([kinematics.rates_of(solver.respond(lanes, t, none, push)[0]) for push in kinematics.force_directions])
+    return 0.5 * (W + W.T)
+
+
+def _newton_impact(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, float]:
+    """Return the impulses (c,) by Newton's law, the rates (c,) after them, and a factor on coefficients of restitution.
+
+    The factor reduces the coefficients of restitution `e` (c,) so that no energy is gained. The impulses are None if
+    interpenetration cannot be prevented. `W` (c, c) is the jump of each rate due to a unit impulse at each gap, and
+    `rates` (c,) are the rates before.
+    """
+    for part in np.linspace(1.0, 0.0, RESTITUTION_STEPS + 1):
+        target = -part * e * np.minimum(rates, 0.0)
+        x = solve_lcp(W, rates - target)
+        if x is None:
+            continue
+        gained = x @ (rates + 0.5 * W @ x)
+        if part == 0.0 or gained <= ROUND_OFF * float(np.abs(x) @ np.abs(rates)):
+            return x, target, float(part) if e.any() else 1.0
+    return None, rates, 1.0
+
+
+def _least_norm_impulses(W: np.ndarray, active: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """Return the least-norm impulses of the contacts in the mask `active` that change their rates as required.
+
+    `rates` (c,) are the required changes of the rates. `W` (c, c) is the jump of each rate due to a unit impulse at
+    each contact.
+    """
+    if active.sum() == 1:
+        return np.asarray(rates[active] / W[active][:, active].ravel())
+    return np.asarray(np.linalg.lstsq(W[np.ix_(active, active)], rates[active], rcond=INDEPENDENT)[0])

@@ -1,0 +1,397 @@
+"""Outcome of impacts: the state after them, and which contacts then rest, carry load, slide or stick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.analysis.contact.contact_kinematics import ContactKinematics, Gaps
+from quirk.analysis.contact.friction_modes import SLIP_FLOOR, FrictionModes
+from quirk.bodies.rotation import matrix
+from quirk.bodies.state import State
+from quirk.constraints import Contact
+from quirk.constraints.gap_functions import FLAT
+from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.contact.contact_modes import RELATIVE_ZERO, ContactModes
+from quirk.errors import SwitchingError
+from quirk.events.names import Shared
+from quirk.forces import Friction
+from quirk.forces.stick_slip import StickSlip
+from quirk.system.configuration import Configuration
+from quirk.system.system import System
+
+from .contact_states import CLOSED_GAP, ContactState, Impact, ImpactOutcome, SpeedLimits, opening_threshold
+from .friction_after_event import friction_modes_after_event
+from .frictional_contact import FrictionalContactSolver
+from .frictionless_contact import FrictionlessContactSolver, delassus_matrix
+from .impact_sequence import SEQUENTIAL, Strike, sequential_impacts
+from .run_factory import RunFactory
+from .shared_contact_loads import SharedContactLoads
+from .speed_limits import ContactInstant, slip_limit, speed_limits
+
+# Distance below zero, over the length of the system or in rad, at which a closed gap without load has its contact state
+# determined again.
+IDLE_GAP = 1e-9
+# A contact that opens from a gap farther below zero than PENETRATION, over the length of the system or in rad, may stay
+# below zero, by up to that depth more, if it needs longer than SLOW_OPENING times the time of a free fall over the
+# length of the system to rise to zero.
+PENETRATION, SLOW_OPENING = 1e-14, 1e-12
+# Angle, rad, between rim and plane below which the rim counts as flat on the plane.
+FLAT_ANGLE = 1e-6
+
+
+@dataclass(frozen=True)
+class ClosedGaps:
+    """The gaps that are closed before impacts.
+
+    Attributes
+    ----------
+    indices : indices of the closed gaps among all gaps of the system
+    kinematics : values, rates and constraint rows of all gaps
+    speeds : speed limits of the closed gaps
+    threshold : approach speeds of the closed gaps below which there is no impact, m/s or rad/s
+    unloading : mask of the closed gaps whose load has just fallen to zero
+    """
+
+    indices: list[int]
+    kinematics: ContactKinematics
+    speeds: SpeedLimits
+    impact_speeds: np.ndarray
+    unloading: np.ndarray
+
+
+class ImpactResolver:
+    """Solver for simultaneous impacts at all closed gaps whose surfaces approach each other.
+
+    Parameters
+    ----------
+    system : System
+    factory : factory that provides the compiled solvers
+    gaps, frictions : unilateral constraints and friction elements of the system
+    units : (c,) characteristic size of each of c gaps: 1 rad for angles, the length of the system (m) for distances
+    """
+
+    def __init__(
+        self, system: System, factory: RunFactory, gaps: Gaps, frictions: FrictionModes, units: np.ndarray
+    ) -> None:
+        self._system, self._factory, self._gaps, self._frictions = system, factory, gaps, frictions
+        self._contact_points, self._units = gaps.contact_points, units
+        self._frictional = FrictionalContactSolver(gaps, frictions, units)
+        speeds = [point.constraint.rest_speed for point in self._contact_points]
+        self._rest_speed = np.array([np.nan if speed is None else speed for speed in speeds])
+        self._restitution = np.array([point.constraint.restitution for point in self._contact_points])
+        self._frictionless = FrictionlessContactSolver(gaps, self._restitution, units)
+        self._sequential = factory.options.get("impacts") == SEQUENTIAL
+
+    def resolve(
+        self,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        base: Configuration,
+        contact_state: ContactState,
+        triggered: Sequence[tuple[str, int, str]],
+    ) -> ImpactOutcome:
+        """Return the state and the contact state after the impacts; for arguments see `Contacts.resolve_impacts`."""
+        for name, _, what in triggered:
+            if what == "solvable":
+                raise SwitchingError(f"{self._system[name]}: {Friction.undefined}")
+        solver = self._factory.solver_at(self._system.plant_for(self._frictions.without_friction(base)), y, t)
+        solver.applied.refer(t, angles)  # loads of gears and rotation springs depend on the angles
+        state, instant = solver.model.carried.state(y), ContactInstant(t, angles, solver, self._gaps)
+        self._gaps.select_parts(state, contact_state.parts)
+        kinematics = instant.kinematics(y)
+        closing = [key[:2] for key in triggered if key[2] == "gap"]
+        indices = self._closed_gaps(kinematics, closing, base, contact_state)
+        self._check_rims(indices, state)
+        acting = self._frictions.active_elements(base, self._names(indices))
+        if not indices and not acting:
+            return ImpactOutcome(y, ContactState(), {})
+        speeds = speed_limits(
+            instant, y, indices, kinematics.subset(indices), self._units[indices], self._rest_speed[indices]
+        )
+        # A gap that has just closed must not decrease further, however small its rate.
+        threshold = np.where([self._contact_points[c].key in closing for c in indices], 0.0, speeds.round_off)
+        unloaded = {key[:2] for key in triggered if key[2] == "push"}
+        unloading = np.array([self._contact_points[c].key in unloaded for c in indices], dtype=bool)
+        closed = ClosedGaps(indices, kinematics, speeds, threshold, unloading)
+        if acting:
+            outcome = self._frictional_outcome(instant, y, closed, acting, triggered, contact_state)
+        else:
+            outcome = self._frictionless_outcome(instant, y, closed)
+        self._tolerate_penetration(instant, closed, outcome)
+        parts = self._gaps.parts.items()
+        outcome.contact_state.parts = {name: part for name, part in parts if outcome.contact_state.closed(name)}
+        return outcome
+
+    def _closed_gaps(
+        self,
+        kinematics: ContactKinematics,
+        closing: list[tuple[str, int]],
+        base: Configuration,
+        contact_state: ContactState,
+    ) -> list[int]:
+        """Return the indices of the closed gaps.
+
+        `kinematics` contains the gaps, `closing` the keys of those that have just closed, `base` is the configuration
+        without contacts, and `contact_state` the contact state.
+        """
+        constraints = {point.constraint.name: point.constraint for point in self._contact_points}
+        loaded = {(name, constraints[name].gap_of_row(row)) for name, (row, _) in contact_state.loaded.items()}
+        known = {*loaded, *closing}
+        # Contacts without load have no row, and may have opened in the meantime.
+        unloaded = np.array([point.key in contact_state.unloaded for point in self._contact_points], dtype=bool)
+        at_zero = (
+            np.abs(kinematics.value[: len(self._contact_points)])
+            <= np.where(unloaded, IDLE_GAP, CLOSED_GAP) * self._units
+        )
+        return [
+            c
+            for c, point in enumerate(self._contact_points)
+            if (at_zero[c] or point.key in known) and point.constraint.name not in base.idle
+        ]
+
+    def _names(self, indices: Sequence[int]) -> set[str]:
+        """Return the names of the constraints to which the gaps with the indices `indices` belong."""
+        return {self._contact_points[c].constraint.name for c in indices}
+
+    def _check_rims(self, closed: list[int], state: State) -> None:
+        """Raise a SwitchingError if the rim of a disk lies flat on the plane that it touches.
+
+        `closed` are the indices of the closed gaps.
+        """
+        for c in closed:
+            contact, rows = self._contact_points[c].constraint, self._contact_points[c].rows
+            if not isinstance(contact, Contact) or all(surface.kind != "rim" for surface in contact.surfaces):
+                continue
+            axes = [
+                (matrix(state.orientation[row]) if row < len(state.position) else np.eye(3)) @ frame.matrix[:, 2]
+                for row, (_, frame) in zip(rows, contact.ends, strict=True)
+            ]
+            if np.linalg.norm(np.cross(*axes)) < FLAT_ANGLE:
+                raise SwitchingError(
+                    f"{contact}: {FLAT}; for a rim that may lie flat, define contacts at some of its points "
+                    "instead (quirk.surface.point)"
+                )
+
+    def _frictionless_outcome(self, instant: ContactInstant, y: np.ndarray, closed: ClosedGaps) -> ImpactOutcome:
+        """Return the outcome of impacts at the closed gaps `closed` if no friction acts.
+
+        `instant` holds the time, joint angles, solver and gaps; `y` is the state vector before the impacts.
+        """
+        indices, speeds, t, solver = closed.indices, closed.speeds, instant.t, instant.solver
+        kinematics, frictionless = closed.kinematics.subset(indices), self._frictionless
+        W = delassus_matrix(kinematics, solver, t, y)
+
+        def strike(y: np.ndarray, striking: np.ndarray, rebounds: bool) -> Impact:
+            some = [c for c, strikes in zip(indices, striking, strict=True) if strikes]
+            limits = speeds.rebound[striking] if rebounds else np.full(len(some), np.inf)
+            now, part = instant.kinematics(y).subset(some), W[np.ix_(striking, striking)]
+            known = limits, speeds.separation[striking], closed.impact_speeds[striking]
+            return frictionless.impact(t, y, some, now, part, known, solver)
+
+        if self._sequential:
+            impact = self._sequential_impact(instant, y, closed, strike)
+        else:
+            limits = speeds.rebound, speeds.separation, closed.impact_speeds
+            impact = frictionless.impact(t, y, indices, kinematics, W, limits, solver)
+        staying = np.flatnonzero(impact.rates <= np.maximum(speeds.round_off, speeds.separation))
+        rest = W[np.ix_(staying, staying)]
+        resting = [indices[c] for c in staying]
+        at_rest = frictionless.contact_state(
+            t, impact.y, instant.angles, resting, rest, solver, closed.unloading[staying]
+        )
+        return ImpactOutcome(impact.y, at_rest, impact.impulse, impact.restitution_kept)
+
+    def _sequential_impact(self, instant: ContactInstant, y: np.ndarray, closed: ClosedGaps, strike: Strike) -> Impact:
+        """Return the outcome of a sequence of impacts at the closed gaps `closed`; see `sequential_impacts`.
+
+        `instant` holds the time, joint angles, solver and gaps, and `y` is the state vector before the impacts. The
+        function `strike` returns the outcome of simultaneous impacts at some of the gaps.
+        """
+
+        def rates(y: np.ndarray) -> np.ndarray:
+            return instant.kinematics(y).subset(closed.indices).rate
+
+        return sequential_impacts(y, rates, closed.impact_speeds, closed.speeds.rebound, strike)
+
+    def _frictional_outcome(
+        self,
+        instant: ContactInstant,
+        y: np.ndarray,
+        closed: ClosedGaps,
+        acting: list[StickSlip],
+        triggered: Sequence[tuple[str, int, str]],
+        contact_state: ContactState,
+    ) -> ImpactOutcome:
+        """Return the outcome of impacts at the closed gaps `closed`, with the active friction elements `acting`.
+
+        `instant` holds the time, joint angles, solver and gaps. `y` and `contact_state` are the state vector and the
+        contact state before the impacts; `triggered` are the keys (name, index, kind) of the event functions that are
+        zero.
+        """
+        speeds = closed.speeds
+        impact = self._frictional_impact(instant, y, closed, acting)
+        resting = impact.rates[: len(closed.indices)] <= np.maximum(speeds.round_off, speeds.separation)
+        indices = [c for c, stays in zip(closed.indices, resting, strict=True) if stays]
+        names = self._names(indices)
+        acting = [one for one in acting if one.on.name in names or not isinstance(one.on, Unilateral)]
+        if not indices and not acting:
+            return ImpactOutcome(impact.y, ContactState(), impact.impulse, impact.restitution_kept)
+        unloading = closed.unloading[resting]
+        y, state = self._state_at_rest(instant, impact.y, indices, acting, triggered, contact_state, unloading)
+        return ImpactOutcome(y, state, impact.impulse, impact.restitution_kept)
+
+    def _frictional_impact(
+        self, instant: ContactInstant, y: np.ndarray, closed: ClosedGaps, acting: list[StickSlip]
+    ) -> Impact:
+        """Return the state, impulses and rates after impacts with friction at the closed gaps `closed`.
+
+        `instant` holds the time, joint angles, solver and gaps; `y` is the state vector before the impacts, and
+        `acting` are the active friction elements. In the result the rates of the closed gaps precede those of slip.
+        """
+        frictional, t, solver, indices = self._frictional, instant.t, instant.solver, closed.indices
+        limits, noise = closed.speeds.rebound, closed.speeds.round_off.max(initial=0.0)
+        rows = frictional.rows(solver, t, y, closed.kinematics, indices, acting, False)
+        rates = rows.kinematics.rate
+        closes = (rates[: len(indices)] < -closed.impact_speeds).any()
+
+        def strike(y: np.ndarray, striking: np.ndarray, rebounds: bool) -> Impact:
+            some = [c for c, strikes in zip(indices, striking, strict=True) if strikes]
+            names = self._names(some)
+            friction_modes = [friction for friction in acting if friction.on.name in names]
+            now = frictional.rows(solver, t, y, instant.kinematics(y), some, friction_modes, False)
+            restitution = self._restitution[some] * rebounds
+            return frictional.impact(solver, t, y, now, limits[striking], restitution, noise)
+
+        if closes and self._sequential:
+            return self._sequential_impact(instant, y, closed, strike)
+        if closes or frictional.slips_at_infinite_friction(rows, noise):
+            return frictional.impact(solver, t, y, rows, limits, self._restitution[indices], noise)
+        return Impact(y, {}, rates)
+
+    def _state_at_rest(
+        self,
+        instant: ContactInstant,
+        y: np.ndarray,
+        indices: list[int],
+        acting: list[StickSlip],
+        triggered: Sequence[tuple[str, int, str]],
+        contact_state: ContactState,
+        unloading: np.ndarray,
+    ) -> tuple[np.ndarray, ContactState]:
+        """Return the state vector and the contact state that follow an impact, for contacts at rest.
+
+        The rates of gaps that stay closed under load, and of slip that ends, are set to zero.
+
+        Parameters
+        ----------
+        instant : time, joint angles, solver and gaps
+        y : state vector after the impact
+        indices : indices of the closed gaps
+        acting : active friction elements
+        triggered : keys (name, index, kind) of the event functions that are zero
+        contact_state : contact state before the impact
+        unloading : mask of the closed gaps whose load has just fallen to zero
+        """
+        frictional, t, solver, angles = self._frictional, instant.t, instant.solver, instant.angles
+        rows = frictional.rows(solver, t, y, instant.kinematics(y), indices, acting, True)
+        slow = np.full(len(rows.indices), slip_limit(instant, y, rows))
+        at_limit = [name for key in triggered if key[2] == "cone" for name in contact_state.elements_at_limit(key[0])]
+        rates = rows.kinematics.rate
+        modes, load_round_off = frictional.contact_modes(
+            solver, t, y, angles, rows, rates, SLIP_FLOOR * slow, at_limit, unloading
+        )
+        if modes.independent.any():
+            y = frictional.stop(solver, t, y, rows, modes.independent)
+        shares = SharedContactLoads(
+            rows, modes, load_round_off, [self._contact_points[c].constraint.name for c in indices]
+        )
+        friction_modes = friction_modes_after_event(t, rows, modes, slow, contact_state.friction, shares)
+        friction_modes = self._frictions.with_positions(
+            friction_modes, contact_state.friction, solver.model.carried.state(y)
+        )
+        loaded, unloaded = self._loaded_and_unloaded(indices, modes, load_round_off)
+        loads, returns = self._monitored_loads(indices, modes, load_round_off, shares)
+        patched = frozenset(self._contact_points[c].key for row, c in enumerate(indices) if shares.shares_margin(row))
+        return y, ContactState(loaded, unloaded, friction_modes, loads, reloading=returns, shared_margins=patched)
+
+    def _tolerate_penetration(self, instant: ContactInstant, closed: ClosedGaps, outcome: ImpactOutcome) -> None:
+        """Store, in the contact state of `outcome`, how far gaps may be negative without an event.
+
+        This concerns contacts that open slowly from a negative gap, and contacts that close by round-off: their gap is
+        zero up to round-off, its rate is negative, and there is no impact, or one at a speed of round-off. `outcome` is
+        the outcome of the impacts at the gaps `closed`; `instant` holds the time, joint angles, solver and gaps.
+        """
+        names = [point.constraint.name for point in self._contact_points]
+        values, before = closed.kinematics.value, closed.kinematics.rate
+        penetrating = []
+        for row, c in enumerate(closed.indices):
+            threshold = PENETRATION * self._units[c]
+            unmoved = names[c] not in outcome.impulse or before[c] >= -closed.speeds.round_off[row]
+            by_round_off = abs(values[c]) <= threshold and unmoved
+            if (values[c] < -threshold or by_round_off) and names[c] not in outcome.contact_state.loaded:
+                penetrating.append(c)
+        if not penetrating:
+            return
+        rates, speeds = instant.kinematics(outcome.y).rate, closed.speeds
+        for c in penetrating:
+            threshold, depth, row = PENETRATION * self._units[c], max(-values[c], 0.0), closed.indices.index(c)
+            slow = rates[c] * self._units[c] * SLOW_OPENING < max(depth, threshold) * speeds.free_fall[row]
+            if slow or rates[c] <= speeds.round_off[row]:
+                outcome.contact_state.tolerated_gaps[self._contact_points[c].key] = float(depth + threshold)
+
+    def _monitored_loads(
+        self, closed: list[int], solution: ContactModes, load_round_off: np.ndarray, shares: SharedContactLoads
+    ) -> tuple[dict[tuple[str, int], Shared], dict[tuple[str, int], Shared]]:
+        """Return the loads to be monitored at closed gaps, by key: first for loaded contacts, then for unloaded ones.
+
+        `closed` are the indices of the closed gaps, and `solution` is the solution of the contact problem with r rows.
+        A load below its threshold in `load_round_off` (r,) is round-off of larger loads. `shares` expresses loads by
+        multipliers.
+        """
+        largest, loads, returns = solution.z[: len(closed)].max(initial=0.0), dict[Any, Shared](), dict[Any, Shared]()
+        for row, c in enumerate(closed):
+            key = self._contact_points[c].key
+            if solution.active[row] and solution.z[row] > 0 and not shares.shares_margin(row):
+                loads[key] = shares.row_force(
+                    row, opening_threshold(solution.z[row], max(largest, load_round_off[row]))
+                )
+            elif not solution.active[row]:
+                potential = shares.reloading_force(row)
+                returns |= {} if potential is None else {key: potential}
+        return loads, returns
+
+    def _loaded_and_unloaded(
+        self, closed: list[int], solution: ContactModes, load_round_off: np.ndarray
+    ) -> tuple[dict[str, tuple[int, float]], frozenset[tuple[str, int]]]:
+        """Divide the closed contacts at rest into those with a constraint row, which carry load, and those without.
+
+        Parameters
+        ----------
+        closed : indices of the closed gaps
+        solution : solution of the contact problem for these gaps
+        load_round_off : (r,) loads of the r rows below which they are round-off of larger loads
+
+        Returns
+        -------
+        loaded : pairs (index of the row, multiplier below which the contact opens) by name of each contact with a row
+        unloaded : keys of the closed gaps without rows that stay closed
+            The acceleration or velocity of these gaps is at most their limit of rest. Gaps that open faster are in
+            neither result.
+        """
+        count = len(closed)
+        points, z, w = [self._contact_points[c] for c in closed], solution.z[:count], solution.w[:count]
+        largest = z.max(initial=0.0)
+        rest = CLOSED_GAP / RELATIVE_ZERO * solution.zero_threshold[:count]
+        loaded = {
+            point.constraint.name: (self._gaps.row_of(point), opening_threshold(z[c], max(largest, load_round_off[c])))
+            for c, point in enumerate(points)
+            if solution.independent[c]
+        }
+        return loaded, frozenset(
+            point.key for c, point in enumerate(points) if w[c] <= rest[c] and point.constraint.name not in loaded
+        )

@@ -1,0 +1,227 @@
+"""Loads of contacts that share a load, expressed by the multipliers of independent constraint rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quirk.dynamics.contact.contact_modes import DEPENDENT, ContactModes
+from quirk.dynamics.contact.load_sharing import MIN_SHARE, coupled_groups, load_distribution
+from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
+from quirk.dynamics.sparse.kernels.room import LOADS
+from quirk.events.names import Patch, Shared
+from quirk.forces.stick_slip import StickSlip
+
+from .contact_rows import ContactRows
+from .shared_margins import common_margin
+
+# Forces below this fraction of the largest are round-off where there is no load.
+UNLOADED = 1e-12
+# Relative margin at which contacts that share a load are at their limit; and relative error of the weights of
+# multipliers.
+NEAR_LIMIT, NO_WEIGHT = 1e-11, 1e-13
+
+
+class SharedContactLoads:
+    """Loads of contacts and friction elements as linear combinations of the multipliers of constraint rows.
+
+    The combinations are valid until a contact opens or closes, or a friction element begins to slide or to stick.
+
+    Parameters
+    ----------
+    independent, solution : the r rows of gaps and slip components, and the solution of their contact problem at a state
+    load_round_off : (r,) thresholds of the forces along the rows, below which they are round-off of larger forces
+    contact_count : names of the closed contacts, in the order of their rows
+    """
+
+    def __init__(
+        self, rows: ContactRows, solution: ContactModes, load_round_off: np.ndarray, contacts: Sequence[str]
+    ) -> None:
+        self._rows, self._solution = rows, solution
+        self._distribution = load_distribution(rows.W, solution, rows.elements, rows.compliance)
+        # Friction cones of contacts without load are round-off.
+        largest = np.maximum(np.abs(solution.z).max(initial=0.0), load_round_off)
+        self._largest = 10.0 ** np.ceil(np.log10(np.where(largest > 0, largest, np.finfo(float).tiny)))
+        name_of = {row: (name, 0) for row, name in enumerate(contacts)}
+        for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
+            independent = [row for row in element.rows if solution.independent[row]]
+            name_of |= {row: (friction.name, place) for place, row in enumerate(independent)}
+        self._names = tuple(name_of[row] for row in self._distribution.rows.tolist())
+        groups = self._groups_with_joint_loads()
+        self._sticking_groups = [group for group in groups if self._is_sticking(group)]
+        self._sliding_rows = {row for group in groups if group not in self._sticking_groups for row in group}
+        self._sliding_friction = {
+            element.contact: friction.name
+            for element, friction, e in zip(
+                rows.elements, rows.friction_elements, solution.slip_directions, strict=True
+            )
+            if e is not None and element.contact is not None
+        }
+        mixed = self._groups_with_sliding()
+        self._sticking_groups = [
+            group for group in self._sticking_groups if not any({*group} <= {*region} for region in mixed)
+        ] + mixed
+
+    def _groups_with_joint_loads(self) -> list[list[int]]:
+        """Return the groups of rows that share loads, as lists of indices.
+
+        A group includes the rows of sticking joints whose normal load it changes. Groups are merged if they contain
+        rows of the same joint, or change its normal load.
+        """
+        groups, held = self._distribution.groups, self._solution.active
+        for element in self._rows.elements:
+            rows = [row for row in element.rows if held[row]]
+            if not rows or element.normal_load is None:
+                continue
+            own = [
+                group
+                for group in groups
+                if not {*rows}.isdisjoint(group) or self._changes_normal_load(element.normal_load, group)
+            ]
+            if own:
+                merged = sorted({*rows}.union(*own))
+                groups = [*(group for group in groups if group not in own), merged]
+        return groups
+
+    def _changes_normal_load(self, load: NormalLoad | ConstantLoad, group: Sequence[int]) -> bool:
+        """Whether redistributions of load within a group of rows change the normal load `load` of a joint."""
+        if not isinstance(load, NormalLoad):
+            return False
+        _, changes = load.bearings()
+        least = MIN_SHARE * np.linalg.norm(changes, axis=1).max()
+        return bool(np.abs(changes @ self._distribution.redistributions_within(group)).max() > least)
+
+    def _is_sticking(self, group: Sequence[int]) -> bool:
+        """Whether a group of rows belongs only to sticking contacts, and to sticking joints with at most three rows.
+
+        `group` contains the indices of the rows.
+        """
+        modes = list(zip(self._rows.elements, self._solution.slip_directions, strict=True))
+        elements = [element for element, _ in modes if element.rows[0] in group]
+        sliding = any(
+            e is not None and not {element.contact, element.rows[0]}.isdisjoint(group) for element, e in modes
+        )
+        known = all(
+            element.contact is not None or (len(element.rows) <= LOADS and element.static > 0) for element in elements
+        )
+        return bool(elements) and not sliding and known
+
+    def _groups_with_sliding(self) -> list[list[int]]:
+        """Return groups of contacts in which sticking contacts share a load with sliding ones, as lists of rows.
+
+        Sliding friction is proportional to its normal load, and so affects the loads of all contacts that bodies
+        connect with it; a group has the constrained rows of all these contacts.
+        """
+        elements, mixed = (
+            self._rows.elements,
+            [group for group in self._distribution.groups if self._slides_partly(group)],
+        )
+        regions = []
+        for region in coupled_groups(self._rows.W, elements) if mixed else []:
+            own = all(element.contact is not None for element in elements if element.rows[0] in region)
+            if own and any({*group} <= {*region} for group in mixed):
+                regions.append([row for row in region if self._solution.active[row]])
+        return regions
+
+    def _slides_partly(self, group: Sequence[int]) -> bool:
+        sticks = any(element.rows[0] in group for element in self._rows.elements)
+        return sticks and not self._sliding_friction.keys().isdisjoint(group)
+
+    def shares_margin(self, row: int) -> bool:
+        """Whether the row with index `row` belongs to a sticking contact or joint that shares its load with others."""
+        return row not in self._sliding_friction and any(row in group for group in self._sticking_groups)
+
+    def common_margin_of(self, k: int) -> Patch | tuple[()] | None:
+        """Return the common margin of the sticking contacts that share the load of a friction element, for monitoring.
+
+        `k` is the index of the element. The result is () if the margin is monitored for another friction element of the
+        group, and None if no load is shared.
+        """
+        row = self._rows.elements[k].rows[0]
+        group = next((group for group in self._sticking_groups if row in group), None)
+        if group is None:
+            return None
+        members = [n for n, element in enumerate(self._rows.elements) if element.rows[0] in group]
+        return self._margin_of_group(group, members) if members[0] == k else ()
+
+    def _margin_of_group(self, group: Sequence[int], members: Sequence[int]) -> Patch:
+        # Contacts share a load as springs do if all of them slide.
+        free = [
+            row
+            for rows in self._distribution.groups
+            if {*rows} <= {*group} and (self._sliding_friction.keys().isdisjoint(rows) or self._slides_partly(rows))
+            for row in rows
+        ]
+        redistributions = self._distribution.redistributions_within(free)
+        level = -NEAR_LIMIT * float(self._largest[group].max())
+        sliding = [self._sliding_friction.get(row) for row in group if row < self._rows.contact_count]
+        return common_margin(
+            self._rows, self._distribution, self._names, group, members, redistributions, sliding, level
+        )
+
+    def row_force(self, row: int, level: float) -> Shared:
+        """Return the force along the row with index `row` as a quantity to be monitored.
+
+        An event occurs when the force reaches `level`, N or N m.
+        """
+        weights, offset = self._force_weights([row])
+        return Shared(
+            None, "share", None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
+        )
+
+    def friction_margin(
+        self, friction: StickSlip, which: Sequence[int], load: NormalLoad | ConstantLoad | None
+    ) -> Shared:
+        """Return the margin of a sticking friction element to its limit, as a quantity to be monitored.
+
+        `which` are the indices of its rows: for a contact the row of the normal load, followed by those of the friction
+        forces. For friction in a joint, `load` is the normal load: a constant, or a function of the force and torque of
+        the joint.
+        """
+        weights, offset = self._force_weights(which)
+        if isinstance(load, ConstantLoad):
+            weights[0], offset[0] = 0.0, load.value
+        level = -UNLOADED * float(self._largest[which[0]])
+        return Shared(
+            friction, "cone", None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
+        )
+
+    def _force_weights(self, which: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Return weights (k, h) and constants (k,) that express the forces along k rows by h multipliers.
+
+        `which` are the indices of the rows; each force is its row of weights times the multipliers, plus its constant.
+        """
+        weights, offset = self._distribution.weights[list(which)].copy(), self._distribution.offset[list(which)].copy()
+        # Sliding friction is proportional to loads of minimum norm.
+        offset[[k for k, row in enumerate(which) if row < self._rows.contact_count and row in self._sliding_rows]] = 0.0
+        return weights, offset
+
+    def normal_load_rows(self, contact: int) -> tuple[tuple[str, int, float], ...]:
+        """Return the terms of the normal load of a contact: constraint, index of the row and weight of each multiplier.
+
+        `contact` is the index of the contact's normal row; constraints are given by name.
+        """
+        weights = self._distribution.weights[contact]
+        terms = zip(self._names, weights.tolist(), strict=True)
+        return tuple((name, row, weight) for (name, row), weight in terms if abs(weight) > NO_WEIGHT)
+
+    def reloading_force(self, row: int) -> Shared | None:
+        """Return the monitored load of a closed contact that carries no load next to sliding contacts.
+
+        `row` is the index of its row. The contact is loaded again when this quantity becomes positive. The result is
+        None if it stays zero.
+        """
+        W, load_distribution = self._rows.W, self._distribution
+        others = [
+            c for c in np.flatnonzero(self._solution.active[: self._rows.contact_count]) if c in self._sliding_rows
+        ]
+        if not others or not W[row, row] > 0:
+            return None
+        root_compliance = np.sqrt(self._rows.compliance[others])
+        scaled = W[np.ix_(others, others)] / root_compliance[:, None] / root_compliance
+        part = np.linalg.pinv(scaled, rcond=DEPENDENT, hermitian=True) @ (W[others, row] / root_compliance)
+        if W[row, row] - part @ scaled @ part > DEPENDENT * W[row, row]:
+            return None
+        weights = (part * root_compliance) @ load_distribution.weights[others] / self._rows.compliance[row]
+        return Shared(None, "share", None, 0.0, self._names, (0.0,), (tuple(weights.tolist()),))

@@ -64,7 +64,7 @@ class TestHiddenLoads:
         begin = np.random.default_rng(seed).uniform(0, 99.9)
         assert pushed(pulse(begin, begin + 0.1, 10.0), 100.0)[0] == pytest.approx(1.0, abs=1e-9)
 
-    @pytest.mark.parametrize("heights", study([1, 11], 1))
+    @pytest.mark.parametrize("heights", study([1, 5], 1))
     @pytest.mark.parametrize("method", ["Vern9", "DOP853", "Tsit5", "RadauIIA9", "Rodas5P", "Taylor", "LSODA"])
     @pytest.mark.parametrize("kind", ["built in", "compiled", "in Python"])
     def test_of_stops(self, kind, method, heights):

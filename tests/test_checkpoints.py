@@ -374,8 +374,11 @@ def test_checkpoints_of_the_first_format_go_on(legs, tmp_path, short_intervals):
     whole = quirk.simulate(latched(), 1.0, output=0.1, checkpoint=tmp_path / "a")
     files = {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()}
     lines = of_format_1(files)["journal"].splitlines(keepends=True)
-    (tmp_path / "a" / "journal").write_bytes(b"".join(lines[: 1 + legs]))
+    kept = b"".join(lines[: 1 + legs])
+    (tmp_path / "a" / "journal").write_bytes(kept)
     same(whole, quirk.simulate(latched(), 1.0, output=0.1, checkpoint=tmp_path / "a"))
+    journal = (tmp_path / "a" / "journal").read_bytes()
+    assert journal.startswith(kept) and len(journal) > len(kept)
 
 
 def test_a_checkpoint_that_an_older_version_has_written():

@@ -418,7 +418,8 @@ CHECKS = [
 ]
 
 
-LONG = {straight_line, snap_through, woodpecker, computed_torque, ratchet, falling_chain, flexible_arm}
+LONG = {straight_line, snap_through, woodpecker, computed_torque, ratchet, falling_chain, flexible_arm,
+        planetary_gears, gear_backlash, bricard, quick_return, cam_follower}  # fmt: skip
 
 
 @pytest.mark.parametrize("check", study(CHECKS, {*CHECKS} - LONG), ids=lambda check: check.__name__)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from quirk.demos import DEMOS
+from studies import study
 
 import quirk
 from quirk import constraints, forces, planar
@@ -28,12 +29,17 @@ def blocks(page):
     return re.findall(r"^```python\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
 
 
+WITH_CODE = [name for name, page in PAGES.items() if blocks(page)]
+# Pages whose code takes long.
+LONG = {"tutorials/08-many-runs", "linearization", "batches", "kinematics", "stepping", "learning"}
+
+
 def files(page):
     """The files that a page shows, with their names on their first lines."""
     return re.findall(r"^```toml\n(# (\S+)\n.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if blocks(page)])
+@pytest.mark.parametrize("name", study(WITH_CODE, {*WITH_CODE} - LONG))
 def test_the_code_prints_what_the_page_says(name, tmp_path, monkeypatch):
     namespace = {}
     monkeypatch.chdir(tmp_path)  # for pages that write files

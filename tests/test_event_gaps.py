@@ -91,12 +91,12 @@ def test_one_of_several_gaps_that_drops():
         quirk.OneSided(f"foot {k}", table, lambda t, b, foot=foot, at=at: (b.position + b.rotation @ foot)[2] - at())
         for k, (foot, at) in enumerate(zip(feet, floors, strict=True))
     ]
-    event = quirk.Event("drop", "time", level=0.2, action=lambda t, state: low.__setitem__(0, -0.1))
-    result = quirk.simulate(quirk.System([table, *gaps, event], gravity=[0, 0, -G]), 0.3, output=0.05)
+    event = quirk.Event("drop", "time", level=0.04, action=lambda t, state: low.__setitem__(0, -0.1))
+    result = quirk.simulate(quirk.System([table, *gaps, event], gravity=[0, 0, -G]), 0.06, output=0.02)
     closed = [result.active(f"foot {k}") for k in range(3)]
-    assert closed[2].tolist() == (np.arange(len(result.time)) < np.flatnonzero(result.time == 0.2)[1]).tolist()
+    assert closed[2].tolist() == (np.arange(len(result.time)) < np.flatnonzero(result.time == 0.04)[1]).tolist()
     # About the line of the other feet, at 0.4 m from the center of mass.
-    tipped = np.flatnonzero(result.time == 0.2)[1]
+    tipped = np.flatnonzero(result.time == 0.04)[1]
     expected = -2.0 * G * 0.4 / (0.4 + 2.0 * 0.4**2)
     assert result["table"].angular_acceleration[tipped, 0] == pytest.approx(expected, rel=1e-9)
 

@@ -78,8 +78,12 @@ def system_with(part, f):
     return quirk.System([far, lower, upper, shoulder, elbow, PARTS[part](lower, elbow, f)], gravity=[0, 0, -9.81])
 
 
-@pytest.mark.parametrize("f", FAILURES, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("part", PARTS)
+def two_of_each(parts):
+    """Of the failures two for each part, and each failure for as many parts."""
+    return {(part, FAILURES[(k + j) % len(FAILURES)]) for k, part in enumerate(parts) for j in (0, 1)}
+
+
+@pytest.mark.parametrize(("part", "f"), study(itertools.product(PARTS, FAILURES), two_of_each(PARTS)))
 def test_errors_name_the_part_and_keep_the_result_so_far(part, f):
     kind, _, argument = part.partition(":")[0].partition(", ")
     for options in ({}, {"method": "RK4", "step": 0.01}):
@@ -111,12 +115,12 @@ def test_states_at_which_a_motion_fails_name_its_part(part):
 
 
 NEEDED_AT_FIRST = [part for part in PARTS if part not in ("OneSided", "Event")]
-# Of the failures, each part has two, and each failure five parts.
-TWO_OF_EACH = {(part, FAILURES[(k + j) % len(FAILURES)]) for k, part in enumerate(NEEDED_AT_FIRST) for j in (0, 1)}
 
 
 @pytest.mark.parametrize("action", ["stop", "disable"])
-@pytest.mark.parametrize(("part", "f"), study(itertools.product(NEEDED_AT_FIRST, FAILURES), TWO_OF_EACH))
+@pytest.mark.parametrize(
+    ("part", "f"), study(itertools.product(NEEDED_AT_FIRST, FAILURES), two_of_each(NEEDED_AT_FIRST))
+)
 def test_functions_may_fail_after_they_are_needed(part, f, action):
     """The motion is that with zero up to the event, and afterwards that without the part."""
     last = quirk.Event("last", "time", level=0.2, action="stop" if action == "stop" else quirk.disable("motor"))

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from studies import study
 from test_run import pendulum
 
 import quirk
@@ -53,15 +54,15 @@ def test_the_motion_is_that_of_simulate(case, version, tmp_path):
     np.testing.assert_allclose(found[outputs[0]], want[rows], rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("version", study([3, 2], 1))
 def test_a_unit_is_instantiated_many_times(version, tmp_path):
     path = tmp_path / "pendulum.fmu"
     quirk.export_fmu(path, pendulum(), outputs=["hinge.angle"], fmi_version=version)
     found = []
-    for _ in range(5):
+    for _ in range(3):
         found.append(simulated(path, 0.05)["hinge.angle"].tolist())
         gc.collect()
-    assert found == [found[0]] * 5
+    assert found == [found[0]] * 3
 
 
 def test_inputs_are_set_by_the_master(tmp_path):

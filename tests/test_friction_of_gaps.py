@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from studies import study
 
 import quirk
 from quirk.errors import InputError, SimulationError
@@ -163,7 +164,7 @@ def test_the_place_of_contact_may_be_found_in_place(how):
     np.testing.assert_allclose(result["ball"].angular_velocity[-1], [0, 50.0, 0], atol=1e-6)
 
 
-@pytest.mark.parametrize("unit", ["force", "torque"])
+@pytest.mark.parametrize("unit", study(["force", "torque"], 1))
 def test_work_of_a_gap_that_depends_on_time(unit):
     """A floor that rises at a constant rate lifts a ball, or turns a wheel, at constant power."""
     if unit == "force":

@@ -274,4 +274,7 @@ def test_steps_that_serve_derivatives_are_silent(part, method):
     objective = quirk.Objective(["hinge.angle"], squares)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        quirk.simulate(system, 3.0, output=0.1, objective=objective, sensitivities=[("rod", "mass")], method=method)
+        result = quirk.simulate(
+            system, 3.0, output=0.1, objective=objective, sensitivities=[("rod", "mass")], method=method
+        )
+    assert result.status == "completed" and np.isfinite(result.gradient["rod", "mass"])

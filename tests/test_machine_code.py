@@ -412,13 +412,17 @@ def test_writers_and_readers_at_the_same_time(tmp_path):
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_line_that_cannot_be_said_ends_nothing(monkeypatch):
+def test_a_line_that_cannot_be_said_ends_nothing(monkeypatch, capsys):
     monkeypatch.setattr(machine_code, "SAID", set())
-    with open(os.devnull, "w") as file:
-        monkeypatch.setattr(sys, "stderr", file)
-    machine_code.say("closed", "a line")
-    monkeypatch.setattr(sys, "stderr", None)
-    machine_code.say("none", "a line")
+    with open(os.devnull, "w") as file, monkeypatch.context() as closed:
+        closed.setattr(sys, "stderr", file)
+        file.close()
+        machine_code.say("closed", "a line")
+    with monkeypatch.context() as without:
+        without.setattr(sys, "stderr", None)
+        machine_code.say("none", "a line")
+    machine_code.say("open", "another line")
+    assert capsys.readouterr().err == "quirk: another line\n"
 
 
 def started(folder, before="", **variables):

@@ -50,7 +50,7 @@ def test_accelerations_and_loads_to_fifty_digits(family, moment, mass):
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(FAMILIES), st.sampled_from(RATIOS), st.integers(0, 10**6))
 def test_random_ones_to_fifty_digits(family, ratios, seed):
     system = mechanism(np.random.default_rng(seed), family, *ratios)

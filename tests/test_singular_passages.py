@@ -87,11 +87,11 @@ def test_the_flat_position_itself_may_be_an_output():
 
 PASSED = [
     (1e-8, True, (9, 15)), (1e-10, False, (29, 32, 43)), (1e-10, True, (4, 9, 13, 17, 29, 32)), (1e-8, False, (22,)),
-    (1e-8, False, range(20)), (1e-8, True, range(20)), (1e-10, False, range(20)), (1e-10, True, range(20)),
+    (1e-8, False, range(10)), (1e-8, True, range(10)), (1e-10, False, range(10)), (1e-10, True, range(10)),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rtol", "damped", "seeds"), study(PASSED, 2))
+@pytest.mark.parametrize(("rtol", "damped", "seeds"), study(PASSED, 1))
 def test_layers_of_cranks_pass_their_flat_positions(rtol, damped, seeds):
     """One layer may turn slowly through its flat position while the others determine the step size.
 

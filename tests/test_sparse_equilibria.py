@@ -140,7 +140,7 @@ def test_a_coiled_beam_finds_the_equilibrium_of_the_straight_one(monkeypatch, sc
 
 
 def test_a_column_that_buckles_descends_to_the_shape_of_the_dense_search(monkeypatch, sparse):
-    system = column(0.2, 0.02, 12)
+    system = column(0.2, 0.02, 4)
     with monkeypatch.context() as without:
         without.setattr(equilibrium, "_dense_search", None)
         found = system.equilibrium()

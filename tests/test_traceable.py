@@ -22,10 +22,10 @@ def body():
                       angular_velocity=[0.3, -0.4, 0.5])  # fmt: skip
 
 
-def simulated(function, solver="sparse", **options):
+def simulated(function, solver="sparse", duration=1.0, **options):
     b = body()
     system = quirk.System([b, quirk.Force("push", b, function, point=[0.1, 0, 0.2])])
-    return quirk.simulate(system, 1.0, output=0.25, solver=solver, **options)
+    return quirk.simulate(system, duration, output=duration / 4, solver=solver, **options)
 
 
 def helper(x, scale=0.5):
@@ -95,7 +95,7 @@ TRACED = [of_numpy, of_math, of_builtins, of_names, of_arrays, of_loops, of_sett
 
 @pytest.mark.parametrize("function", TRACED, ids=lambda f: f.__name__)
 def test_machine_code_gives_what_python_gives(function):
-    sparse, dense = (simulated(function, solver, step=0.025) for solver in ("sparse", "dense"))
+    sparse, dense = (simulated(function, solver, 0.5, step=0.025) for solver in ("sparse", "dense"))
     assert sparse.statistics.in_python == {}
     np.testing.assert_allclose(sparse.state.position, dense.state.position, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(sparse.state.angular_velocity, dense.state.angular_velocity, rtol=1e-12, atol=1e-12)

@@ -16,6 +16,7 @@ import quirk
 from quirk.dynamics.sparse.kernels.recursion import (
     BALL,
     CYLINDRICAL,
+    DRIVEN_HINGE,
     FREE,
     HINGE,
     JOINT_ENTRIES,
@@ -231,9 +232,13 @@ def test_tables_hold_forests_of_these_kinds_alone():
     third = quirk.Spherical("third", quirk.GROUND, two, point=two.position)
     drive = quirk.Drive("drive", first, quirk.Motion.constant_rate(1.0))
     table = random_joint(rng, "table", one, two, kind=quirk.Planar)
-    for parts in ([first, second, third], [first, second, drive], [first, table]):
+    for parts in (
+        [first, second, third],
+        [first, second, drive, quirk.Drive("again", first, drive.motion)],
+        [first, table],
+    ):
         tables = quirk.System([one, two, *parts]).plant.tables
-        assert set(tables.recursion.entries.reshape(-1, JOINT_ENTRIES)[:, KIND]) <= {HINGE, BALL, FREE}
+        assert set(tables.recursion.entries.reshape(-1, JOINT_ENTRIES)[:, KIND]) <= {HINGE, BALL, FREE, DRIVEN_HINGE}
         assert len(tables.closings.nodes) == 1
 
 

@@ -117,7 +117,8 @@ class _Search:
             if stalled > MOST_STALLED:
                 break
             least = min(least, violation)
-            self.solver.keep(y, self.t, max(model.rank_tolerance, min(FIRST_THRESHOLD, easing * violation)))
+            threshold = max(model.rank_tolerance, min(FIRST_THRESHOLD, easing * violation))
+            self.solver.keep(y, self.t, threshold)
             change, _ = self.solver.respond(y, self.t, -phi, rest)
             normal = self._size(change)
             if minimize_distance:
@@ -127,7 +128,10 @@ class _Search:
                 change = change + min(pull, longest) * back
             size = self._size(change)
             if size < CONVERGED + round_off:
-                return state, violation <= self.met
+                if violation <= self.met or threshold <= model.rank_tolerance:
+                    return state, violation <= self.met
+                easing *= NEXT_THRESHOLD  # a row that is left out is violated
+                continue
             if normal < SATISFIED * violation:
                 easing *= NEXT_THRESHOLD
             if normal < ALONG * size:

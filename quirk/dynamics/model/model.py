@@ -171,6 +171,14 @@ class Model:
         """Number of constraint rows."""
         return len(self.labels)
 
+    @cached_property
+    def work_of_row(self) -> np.ndarray:
+        """Index (m,) among the auxiliary states of the work of each row's constraint, -1 if it does none."""
+        place = np.full(self.rows, -1, dtype=np.int64)
+        for name, rows in self.joint_rows.items():
+            place[rows] = self.carried.work.get(name, -1)
+        return place
+
     def owner(self, row: int) -> str:
         """Return the name of the constraint to which row `row` belongs."""
         return next(name for name, rows in self.joint_rows.items() if rows.start <= row < rows.stop)

@@ -34,6 +34,8 @@ from .recursion import (
     CENTER,
     COMPLIANCE,
     CYLINDRICAL,
+    DRIVEN_HINGE,
+    DRIVEN_SLIDER,
     FORCE,
     FREE,
     FREEDOM,
@@ -223,8 +225,8 @@ def freedoms_give_way(
 
     The loads, times the roots of the compliances, are written to `matrix`: a row of `lanes` elements for each degree of
     freedom, from index m on. On return the wrenches, at index o of `carried`, are those that the joint transmits to the
-    parent. `kind` is the kind of the joint, whose data begin at index j of `recursion.joints` and k of
-    `recursion.blocks`.
+    parent. Driven joints transmit the whole wrenches; the loads on their drivers are written. `kind` is the kind of the
+    joint, whose data begin at index j of `recursion.joints` and k of `recursion.blocks`.
     """
     joints, blocks = recursion.joints, recursion.blocks
     if kind == HINGE:
@@ -241,6 +243,10 @@ def freedoms_give_way(
         ball_gives_way(joints, j, blocks, k, matrix, m, carried, o, lanes)
     elif kind == FREE:
         body_gives_way(blocks, k, matrix, m, carried, o, lanes)
+    elif kind == DRIVEN_HINGE:
+        store(matrix, m, load(carried, o + TO_MOMENT + 16))
+    elif kind == DRIVEN_SLIDER:
+        store(matrix, m, load(carried, o + 16))
 
 
 @kernel
@@ -250,7 +256,7 @@ def pass_to_parent(recursion: Recursion, kind: int, t: int, j: int, carried: np.
     The wrenches on the body begin at index o of `carried`, those on the parent at index `up`. `kind` is the kind of the
     joint, whose data begin at index j of `recursion.joints`.
     """
-    if kind in (SLIDER, CYLINDRICAL):
+    if kind in (SLIDER, CYLINDRICAL, DRIVEN_SLIDER):
         pass_on(recursion.joints, j, recursion.joints, j + PRESENT_ARM, carried, o, up)
     else:
         pass_on(recursion.joints, j, recursion.body_constants, BODY_NUMBERS * t + ARM, carried, o, up)

@@ -14,7 +14,7 @@ import numpy as np
 
 from quirk.jit.compilation import kernel
 from quirk.jit.components import component
-from quirk.jit.simd import WIDTH, at, put, splat, store
+from quirk.jit.simd import WIDTH, add, at, put, splat, store
 
 from .bodies import poses
 from .closing_effort import faster_than_rows
@@ -33,43 +33,59 @@ from .closings import (
     CLOSING_ENTRIES,
     FIRST_ROW,
     FREEDOM_COUNT,
+    FREEDOM_ROW,
     GROUP_ENTRIES,
+    LENGTH,
     MATRIX,
     NODE,
     ROW,
+    SLOT,
+    VISIT,
+    VISIT_END,
+    VISIT_ENTRIES,
     Closings,
 )
 from .mechanism import Mechanism
+from .recursion import BLOCK, DRIVEN_HINGE, DRIVEN_SLIDER, JOINT_ENTRIES, KIND
 from .recursion_solve import factorise_forest
 from .rows import HUB
-from .workspace import APART, FACTORED, Workspace
+from .workspace import APART, FACTORED, RECURSIVE, SHARED, Workspace
 
 # Smallest distance of a row from the span of others, relative to its norm: at the selection of rows, for the use of
 # recursion in the next step, and at the stages of a step. Distances of dependent rows are round-off, below 1e-8.
 FAR, CLOSE, CLOSEST = 1e-2, 3e-3, 1e-3
+
+# Smallest part of a row that does work in a dependent row, over the lengths of both, that is not round-off.
+PART = 1e-8
 
 
 @component(effort=2)
 def select_closings(mechanism: Mechanism, t: float, y: np.ndarray) -> bool:
     """Select independent loop-closing rows at time t (s) and state y; return whether recursion is suitable.
 
-    Recursion over the forest is suitable if the selected rows are far enough from linear dependence, and if it is
-    faster than elimination of all rows. Otherwise the previous selection is restored. On entry work.lengths must
-    contain the squared norms of all rows in the mass metric, and work.floor must be infinite for dependent rows.
+    Recursion over the forest is suitable if the selected rows are far enough from linear dependence, if it is faster
+    than elimination of all rows, and if the loads of rows that do work are unique. Otherwise the previous selection is
+    restored. On entry work.lengths must contain the squared norms of all rows in the mass metric, and work.floor must
+    be infinite for dependent rows.
     """
     work, closings = mechanism.work, mechanism.closings
     factored = at(work.summary, FACTORED)
     poses(mechanism.constants, y, work.kin)
     closing_rows(mechanism, t, y)
-    factorise_forest(mechanism, y, False)
+    factorise_forest(mechanism, t, y, False)
     for r in range(closings.lane.shape[0]):
         put(closings.previous, r, at(closings.lane, r))
-    wanted, visits, apart = closing_rank(mechanism), 0, True
+    wanted, visits, apart, shared = closing_rank(mechanism), 0, True, at(work.summary, SHARED)
     for g in range(closings.kept.shape[0]):
         wanted -= select_of_group(mechanism, g)
         visits += compute_matrix(mechanism, g)
         apart = triangularise_group(closings, g) and apart
     suitable = wanted == 0 and apart and are_apart(closings) and faster_than_rows(mechanism, visits)
+    if wanted != 0:
+        put(work.summary, SHARED, shared)
+    elif at(work.summary, SHARED) > 0.0:
+        suitable = False
+        put(work.summary, RECURSIVE, 0.0)
     if suitable:
         put(work.summary, APART, 1.0)
     else:
@@ -122,10 +138,45 @@ def select_of_group(mechanism: Mechanism, g: int) -> int:
         if row < 0:
             break
         put(closings.shortest, row, 0.0)
+        put(closings.rest, count, row)
         reflect_column(closings, g, row - first, count, freedoms, lanes, 0)
         count += 1
+    for r in range(first, last):
+        if at(closings.shortest, r) < 0.0 and shares_work(mechanism, g, r, count):
+            put(mechanism.work.summary, SHARED, 1.0)
     keep_selected(closings, g, closings.shortest)
     return count
+
+
+@kernel
+def shares_work(mechanism: Mechanism, g: int, r: int, count: int) -> bool:
+    """Return whether the dependent row r of group g may carry a part of the load of a row that does work.
+
+    It does work itself, or it is a combination of the `count` selected rows, and of rows of the forest, in which such a
+    row takes part. The matrix must be that of the selection; in the column of row r, the combination is subtracted.
+    """
+    closings, e, lanes = mechanism.closings, GROUP_ENTRIES * g, stride(mechanism.closings, g)
+    column, groups, visits, norm = closings.matrix, closings.groups, closings.visits, at(closings.norm, r)
+    first, freedoms, entries = groups[e + ROW], groups[e + FREEDOM_COUNT], mechanism.recursion.entries
+    matrix = groups[e + MATRIX] - first
+    shares = closings.works[r] != 0
+    for p in range(count - 1, -1, -1):
+        row = int(at(closings.rest, p))
+        value = at(column, matrix + r + lanes * p) / at(column, matrix + row + lanes * p)
+        for q in range(groups[e + LENGTH]):
+            if q < p or q >= freedoms:
+                add(column, matrix + r + lanes * q, -value * at(column, matrix + row + lanes * q))
+        part = abs(value) * at(closings.norm, row) / norm
+        shares = shares or (closings.works[row] != 0 and not part < PART)
+    for v in range(groups[e + VISIT], groups[e + VISIT_END]):
+        q, t = visits[VISIT_ENTRIES * v + FREEDOM_ROW], visits[VISIT_ENTRIES * v + SLOT]
+        if at(entries, JOINT_ENTRIES * t + KIND) in (DRIVEN_HINGE, DRIVEN_SLIDER):
+            driver = at(entries, JOINT_ENTRIES * t + BLOCK)
+            part = (
+                abs(at(column, matrix + r + lanes * q)) * math.sqrt(at(mechanism.work.lengths, WIDTH * driver)) / norm
+            )
+            shares = shares or not part < PART
+    return shares
 
 
 @kernel

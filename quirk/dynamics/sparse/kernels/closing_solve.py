@@ -4,7 +4,7 @@ The tables are described in `closings`. For each group of loop-closing constrain
 C and the mass matrix H of the forest over its degrees of freedom. F is made triangular by reflections, F = Q R. The
 multipliers lambda must change the rows times the accelerations by r. The scaled loads along the degrees of freedom, z =
 F lambda, are then the shortest solution of F^T z = r: z = Q R^-T r. The product F^T F, with the square of the condition
-number, is never formed.
+number, is never formed. The multipliers, which are needed only for the work of rows, are R^-1 R^-T r.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from .closings import (
     IN_BODIES,
     IN_CONSTANTS,
     IN_KINEMATICS,
+    LENGTH,
     MATRIX,
     MOMENT_IN_G,
     NODE,
@@ -52,7 +53,7 @@ from .closings import (
     Closings,
 )
 from .mechanism import Mechanism
-from .recursion import BLOCK, JOINT_ENTRIES, JOINT_NUMBERS, KIND
+from .recursion import ALONE, BLOCK, DRIVEN_HINGE, DRIVEN_SLIDER, FREEDOM, JOINT_ENTRIES, JOINT_NUMBERS, KIND
 from .rows import constraint_rows
 
 
@@ -96,7 +97,7 @@ def compute_matrix(mechanism: Mechanism, g: int) -> int:
     """
     closings, e = mechanism.closings, GROUP_ENTRIES * g
     lanes, matrix = stride(closings, g), closings.groups[e + MATRIX]
-    for o in range(matrix, matrix + lanes * closings.groups[e + FREEDOM_COUNT], WIDTH):
+    for o in range(matrix, matrix + lanes * closings.groups[e + LENGTH], WIDTH):
         store(closings.matrix, o, splat(0.0))
     for n in range(closings.groups[e + CLOSING], closings.groups[e + CLOSING_END]):
         c = CLOSING_ENTRIES * n
@@ -277,40 +278,45 @@ def column_length(closings: Closings, g: int, column: int, p: int, reach: int, l
 
 
 @component(effort=1)
-def impose_closings(mechanism: Mechanism) -> None:
+def impose_closings(mechanism: Mechanism, with_multipliers: bool) -> None:
     """Add the accelerations due to the loop-closing constraints to those of the forest.
 
     The products of the loop-closing rows and the accelerations change by work.rhs. The accelerations along the degrees
     of freedom, for parents at rest, are changed in `recursion.joints` and `recursion.blocks`; those of the bodies can
-    then be computed from them.
+    then be computed from them. If `with_multipliers`, the multipliers of the rows are written to work.x, and their
+    loads on the drivers of joints are subtracted from the loads at zero acceleration.
     """
     closings, recursion, entries = mechanism.closings, mechanism.recursion, mechanism.recursion.entries
     for g in range(closings.kept.shape[0]):
         e = GROUP_ENTRIES * g
         first, begin = closings.groups[e + ALONG], closings.groups[e + VISIT]
-        solve_group(mechanism, g)
+        substitute_forward(mechanism, g)
+        if with_multipliers:
+            substitute_backward(mechanism, g)
+        reflect_loads(closings, g)
         for i in range(VISIT_ENTRIES * begin, VISIT_ENTRIES * closings.groups[e + VISIT_END], VISIT_ENTRIES):
             t = closings.visits[i + SLOT]
             kind, k = at(entries, JOINT_ENTRIES * t + KIND), at(entries, JOINT_ENTRIES * t + BLOCK)
-            a = first + closings.visits[i + FREEDOM_ROW]
-            push_freedoms(recursion, kind, JOINT_NUMBERS * t, k, closings.along, a)
+            row = closings.visits[i + FREEDOM_ROW]
+            if kind not in (DRIVEN_HINGE, DRIVEN_SLIDER):
+                push_freedoms(recursion, kind, JOINT_NUMBERS * t, k, closings.along, first + row)
+            elif with_multipliers:
+                add(recursion.joints, JOINT_NUMBERS * t + FREEDOM + ALONE, -load_on_driver(closings, g, row))
 
 
 @kernel
-def solve_group(mechanism: Mechanism, g: int) -> None:
-    """Compute the smallest loads along degrees of freedom that satisfy a group of loop-closing constraints.
+def substitute_forward(mechanism: Mechanism, g: int) -> None:
+    """Compute R^-T r, followed by zeros, in `Closings.along`, for the required changes r of the rows in work.rhs.
 
-    They change the products of its rows and the accelerations by work.rhs. The loads, times the roots of the
-    compliances, are written to `Closings.along`. g is the index of a group of loop-closing constraints that share
-    degrees of freedom on their paths to the roots.
+    R is the triangular factor of the matrix of group g, a group of loop-closing constraints that share degrees of
+    freedom on their paths to the roots.
     """
     closings, work, e = mechanism.closings, mechanism.work, GROUP_ENTRIES * g
-    lanes, z, freedoms = stride(closings, g), closings.along, closings.groups[e + FREEDOM_COUNT]
-    matrix, first, a = closings.matrix, closings.groups[e + MATRIX], closings.groups[e + ALONG]
-    for k in range(freedoms):
+    lanes, z, a = stride(closings, g), closings.along, closings.groups[e + ALONG]
+    matrix, first = closings.matrix, closings.groups[e + MATRIX]
+    for k in range(closings.groups[e + FREEDOM_COUNT]):
         put(z, a + k, 0.0)
-    begin, end = closings.groups[e + CLOSING], closings.groups[e + CLOSING_END]
-    for n in range(begin, end):
+    for n in range(closings.groups[e + CLOSING], closings.groups[e + CLOSING_END]):
         row = closings.closings[CLOSING_ENTRIES * n + FIRST_ROW]
         for r in range(row, rows_end(closings, n)):
             p = int(at(closings.lane, r))
@@ -319,8 +325,50 @@ def solve_group(mechanism: Mechanism, g: int) -> None:
                 for q in range(p):
                     rest -= at(matrix, first + lanes * q + p) * at(z, a + q)
                 put(z, a + p, rest / at(matrix, first + lanes * p + p))
-    for back in range(end - begin):
-        n = end - 1 - back
+
+
+@kernel
+def substitute_backward(mechanism: Mechanism, g: int) -> None:
+    """Compute the multipliers R^-1 z of the rows of group g in work.x, for the vector z in `along`.
+
+    R is the triangular factor of the matrix of the group. Rows that depend on others have no load. The multipliers are
+    also written to `rest`, in the order of the columns.
+    """
+    closings, x, e = mechanism.closings, mechanism.work.x, GROUP_ENTRIES * g
+    lanes, kept, a = stride(closings, g), int(at(closings.kept, g)), closings.groups[e + ALONG]
+    matrix, first, rest = closings.matrix, closings.groups[e + MATRIX], closings.rest
+    for k in range(kept):
+        put(rest, k, at(closings.along, a + k))
+    begin, end = closings.groups[e + CLOSING], closings.groups[e + CLOSING_END]
+    for n in range(end - 1, begin - 1, -1):
+        row = closings.closings[CLOSING_ENTRIES * n + FIRST_ROW]
+        place = WIDTH * closings.closings[CLOSING_ENTRIES * n + NODE] - row
+        for r in range(rows_end(closings, n) - 1, row - 1, -1):
+            p, value = int(at(closings.lane, r)), 0.0
+            if p >= 0:
+                value = at(rest, p) / at(matrix, first + lanes * p + p)
+                put(rest, p, value)
+                for q in range(p):
+                    add(rest, q, -value * at(matrix, first + lanes * q + p))
+            put(x, place + r, value)
+
+
+@kernel
+def load_on_driver(closings: Closings, g: int, row: int) -> float:
+    """Return the load of the closing rows of group g on the driver of a joint, from a row of the matrix and `rest`."""
+    place, load_along = closings.groups[GROUP_ENTRIES * g + MATRIX] + stride(closings, g) * row, 0.0
+    for p in range(int(at(closings.kept, g))):
+        load_along += at(closings.matrix, place + p) * at(closings.rest, p)
+    return load_along
+
+
+@kernel
+def reflect_loads(closings: Closings, g: int) -> None:
+    """Replace the vector z in `along` by the loads Q z along the freedoms of group g, for its matrix F = Q R."""
+    z, e = closings.along, GROUP_ENTRIES * g
+    freedoms, a = closings.groups[e + FREEDOM_COUNT], closings.groups[e + ALONG]
+    begin, end = closings.groups[e + CLOSING], closings.groups[e + CLOSING_END]
+    for n in range(end - 1, begin - 1, -1):
         row, reach = closings.closings[CLOSING_ENTRIES * n + FIRST_ROW], closings.closings[CLOSING_ENTRIES * n + REACH]
         for r in range(rows_end(closings, n) - 1, row - 1, -1):
             p = int(at(closings.lane, r))

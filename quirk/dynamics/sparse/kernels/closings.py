@@ -5,7 +5,8 @@ closings, are then satisfied by loads C^T lambda on the bodies, with their rows 
 change the accelerations along the degrees of freedom by H^-1 C^T lambda, with the mass matrix H of the forest. The
 loads of a unit multiplier of each row are transmitted from its bodies to the root of the forest. The loads that they
 exert along the degrees of freedom of the joints on this path, scaled by the root of the compliance, give the matrix F,
-with C H^-1 C^T = F^T F. It has a column for each row of C, and a row for each degree of freedom.
+with C H^-1 C^T = F^T F. It has a column for each row of C, and a row for each degree of freedom. The loads that they
+exert on the drivers of joints are stored in further rows, which are not part of F.
 
 The closings whose paths have degrees of freedom in common form a group, with a matrix F of its own. Rows that depend on
 the rows of the forest or on other closings have no column.
@@ -20,9 +21,12 @@ import numpy as np
 from quirk.jit.record import record
 
 # Integers of each group: ranges of its loop-closing constraints and visits; number of degrees of freedom; indices of
-# its first element in `matrix`, `reflections`, `along`, `carried` and `touched`; index of its first row.
-CLOSING, CLOSING_END, VISIT, VISIT_END, FREEDOM_COUNT, MATRIX, REFLECTIONS, ALONG, CARRIED, TOUCHED, ROW = range(11)
-GROUP_ENTRIES = 11
+# its first element in `matrix`, `reflections`, `along`, `carried` and `touched`; index of its first row; number of rows
+# of its matrix.
+CLOSING, CLOSING_END, VISIT, VISIT_END, FREEDOM_COUNT, MATRIX, REFLECTIONS, ALONG, CARRIED, TOUCHED, ROW, LENGTH = (
+    range(12)
+)
+GROUP_ENTRIES = 12
 
 # Integers of each loop-closing constraint: its node; index of its first row; range of its sides; number of degrees of
 # freedom on the paths of the constraints of its group up to this one.
@@ -60,15 +64,19 @@ class Closings(NamedTuple):
     closings : integers of each constraint
     sides : integers of each body of each constraint
     visits : integers of each joint on the paths of each group, from the tips to the roots
+    works : for each row whether its work is integrated
+    working : indices of the rows whose work is integrated, as in `Forces`
     lane : output: for each row its column in F, -1 if it depends on other rows
     norm : output: norm of each row in the mass metric
     shortest : output: for each row the smallest diagonal element of the triangular factor; recursion is not used below
         it
     previous : scratch array: columns before a selection
     kept : output: number of columns of each F
-    matrix : output: each F by rows, then its triangular factor
+    matrix : output: each F by rows, then its triangular factor, followed by the loads on drivers
     reflections : output: vectors of the reflections that make each F triangular, one for each column
     along : output: load along each degree of freedom, times the root of its compliance
+    rest : scratch array: for each column the remainder of a right-hand side during substitution, then the multiplier;
+        at a selection, the row that was selected
     wrench : scratch array: loads of one constraint on one body, for unit multipliers
     carried, touched : scratch arrays: loads on the body of each visit, and whether they are nonzero
     """
@@ -79,6 +87,8 @@ class Closings(NamedTuple):
     closings: np.ndarray
     sides: np.ndarray
     visits: np.ndarray
+    works: np.ndarray
+    working: np.ndarray
     lane: np.ndarray
     norm: np.ndarray
     shortest: np.ndarray
@@ -87,6 +97,7 @@ class Closings(NamedTuple):
     matrix: np.ndarray
     reflections: np.ndarray
     along: np.ndarray
+    rest: np.ndarray
     wrench: np.ndarray
     carried: np.ndarray
     touched: np.ndarray

@@ -11,18 +11,16 @@ import numpy as np
 
 from quirk.jit.compilation import kernel
 from quirk.jit.components import component
-from quirk.jit.simd import at, put
+from quirk.jit.simd import put
 
-from .applied import MULTIPLIER, ROW_WORK_IN_Y, WORKING_ENTRIES, applied_loads, carried_rates
+from .applied import applied_loads, carried_rates
 from .articulated_solve import solve_forest
 from .bodies import (
     CON,
     STATE,
-    VELOCITIES,
     free_accelerations,
     free_motion,
     loads_of_accelerations,
-    motion_of,
     poses,
     rates,
     set_bias,
@@ -34,8 +32,9 @@ from .factorisation import factorise_rows, prepare_rows
 from .factorise import STRETCH, backward, factorise, forward
 from .friction import solve_friction
 from .mechanism import Mechanism
-from .rows import along, constraint_rows
-from .workspace import DOUBLED, FACTORED, FREEDOMS, KEPT, METHOD, PASSES
+from .row_power import row_power
+from .rows import constraint_rows
+from .workspace import DOUBLED, FACTORED, FREEDOMS, KEPT, METHOD, PARTIAL, PASSES
 
 
 @component(effort=7)
@@ -65,6 +64,7 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
     """
     constants, nodes, pattern = mechanism.constants, mechanism.nodes, mechanism.pattern
     forces, tree, work = mechanism.forces, mechanism.tree, mechanism.work
+    put(work.summary, PARTIAL, 0.0)
     passes, by_freedoms = int(work.summary[PASSES]), work.summary[METHOD] == FREEDOMS
     if forces.entries.shape[0] > 0:
         poses(constants, y, work.kin)
@@ -104,26 +104,7 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
     rates(constants, y, work.kin, work.wrench, ydot)
     if ydot.shape[0] > constants.shape[0] // CON * STATE:
         carried_rates(forces, y, work.kin, ydot)
-        row_power(mechanism, y, ydot)
-
-
-@kernel
-def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Compute the power (W) of all constraint rows whose work is integrated, in `ydot`, the derivative of the state y.
-
-    The power of a row is its multiplier times the product of the row and the velocities.
-    """
-    constants, nodes, forces, work = mechanism.constants, mechanism.nodes, mechanism.forces, mechanism.work
-    count = forces.working.shape[0] // WORKING_ENTRIES
-    if count == 0:
-        return
-    motion_of(constants, y, y, VELOCITIES, work.motion)
-    along(nodes, work.G, work.motion, work.rhs)
-    for n in range(count):
-        put(ydot, forces.working[WORKING_ENTRIES * n + ROW_WORK_IN_Y], 0.0)
-    for n in range(count):
-        x, place = forces.working[WORKING_ENTRIES * n + MULTIPLIER], forces.working[WORKING_ENTRIES * n + ROW_WORK_IN_Y]
-        put(ydot, place, at(ydot, place) + at(work.x, x) * at(work.rhs, x))
+        row_power(mechanism, forces.working, y, ydot)
 
 
 @component(effort=3)

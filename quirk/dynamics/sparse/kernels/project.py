@@ -118,7 +118,7 @@ def renew(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     if not recursive(mechanism) or (closed(mechanism) and not factorise_closed(mechanism, t, y)):
         factorise_at(mechanism, t, y)
     elif not closed(mechanism):
-        factorise_forest(mechanism, y, False)
+        factorise_forest(mechanism, t, y, False)
 
 
 @component(effort=3)

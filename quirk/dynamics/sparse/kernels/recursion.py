@@ -7,7 +7,8 @@ or cylindrical joint, and of a universal joint the axis that is fixed in the bod
 the axes of the body, and that of a weld or slider all axes of the joint. All vectors and inertias are in these frames,
 so that the degrees of freedom are motions along and about a coordinate axis, and their elimination involves no
 differences of large numbers. Only the second axis of a universal joint, which is fixed in the parent, rotates in the xy
-plane of the joint frame.
+plane of the joint frame. A driven joint, a hinge or slider with a prescribed motion, has no degree of freedom; the data
+of its axis give the load of its driver.
 
 Slots of bodies (`quirk.dynamics.model.layout`) are in the order of the recursion from the tips to the roots. Arrays
 over joints store the numbers of one joint consecutively, in vectors of four; arrays over bodies are in blocks of eight.
@@ -21,12 +22,13 @@ import numpy as np
 
 from quirk.jit.record import record
 
-# Kinds of joints.
-HINGE, BALL, FREE, WELD, SLIDER, CYLINDRICAL, UNIVERSAL = range(7)
+# Kinds of joints; the last two are hinges and sliders whose motion is prescribed by a driver.
+HINGE, BALL, FREE, WELD, SLIDER, CYLINDRICAL, UNIVERSAL, DRIVEN_HINGE, DRIVEN_SLIDER = range(9)
 
 # Integers of each joint: its kind; the first number of its parent among the numbers of all joints, that of the ground
 # included; the places in `articulated` of the inertia of all children of its body, of the inertia to which that of its
-# body is added, and of the sum, -1 if the parent is the ground; its first number in `blocks`.
+# body is added, and of the sum, -1 if the parent is the ground; its first number in `blocks`, or the node of its
+# driver.
 KIND, PARENT, CHILDREN, ADDED_TO, SUM, BLOCK = range(6)
 JOINT_ENTRIES = 6
 
@@ -43,8 +45,9 @@ BODY_NUMBERS = 36
 COLUMNS, ROWS, SHIFT_BIAS, TURN_BIAS, FORCE, MOMENT, SHIFT, TURN, FREEDOM = 0, 12, 24, 28, 32, 36, 40, 44, 48
 JOINT_NUMBERS = 64
 # Data of one degree of freedom, from its first number on: momentum of unit velocity along it; inverse of its inertia;
-# its acceleration if the parent does not accelerate. The rotation about z is the degree of freedom of a hinge and the
-# first one of cylindrical and universal joints; their second one is in `blocks`.
+# its acceleration if the parent does not accelerate, or, of a driven joint, its load at zero acceleration. The rotation
+# about z is the degree of freedom of a hinge and the first one of cylindrical and universal joints; their second one is
+# in `blocks`.
 MOMENTUM_SHIFT, MOMENTUM_TURN, COMPLIANCE, ALONE = 0, 4, 8, 9
 # Of a slider or cylindrical joint, the present arm from the joint point of the parent, in the frame of the parent; of a
 # universal joint, the unit vector along the projection of the axis fixed in the parent onto the xy plane, in the frame
@@ -73,6 +76,12 @@ ALIGNED, ALIGNMENT, ARM_OF_BODY, MASS, MASS_MOMENT, INERTIA, CENTER = 0, 4, 13, 
 AXIS, POINT_FROM_CENTER, HINGED, UNLIKE, CROSS_AXIS, WELDED, SLIDING, CROSSED = 29, 32, 35, 36, 42, 45, 46, 47
 BODY_CONSTANTS = 48
 
+# Integers of each driven joint: the slot of its body; the node of its driver; the index of the prescribed motion, and
+# of its value among the inputs of relations; the index of the work in states; the first element of the axis in
+# `bodies`; 1, or -1 if the prescribed coordinate decreases when the body turns about or slides along this axis.
+SLOT, DRIVER, MOTION, MOTION_INPUT, WORK_IN_Y, AXIS_IN_BODIES, SENSE = range(7)
+DRIVEN_ENTRIES = 7
+
 # Posture of a body: the orientation of its joint frame as a quaternion of any length, and its angular velocity.
 QUATERNION, OMEGA = 0, 4
 POSTURE = 7
@@ -89,6 +98,7 @@ class Recursion(NamedTuple):
     ----------
     entries : (JOINT_ENTRIES n,) integers of each joint: its kind, and indices of its data in the other arrays
     parents : for each body, the index of the first element of its parent in `posture` and in states
+    driven : (DRIVEN_ENTRIES per joint,) integers of each driven joint
     body_constants : (BODY_NUMBERS n,) constants of the body of each joint
     bodies : constants of all bodies, in blocks of eight bodies
     gravity : (3,) gravitational acceleration, m/s^2, inertial frame
@@ -105,6 +115,7 @@ class Recursion(NamedTuple):
 
     entries: np.ndarray
     parents: np.ndarray
+    driven: np.ndarray
     body_constants: np.ndarray
     bodies: np.ndarray
     gravity: np.ndarray

@@ -107,6 +107,34 @@ def eliminate_slide(array: Any, o: Any, inertia: Any, turns: bool) -> Freedom:
     return eliminate(array, o, M[2], by_turn, lane_of(M[2], 2), lane_of(force, 2))
 
 
+def keep_load_of_turn(joints: Any, j: Any, inertia: Any) -> None:
+    """Store the data from which the moment about z of a driven hinge follows; see `keep_load`."""
+    _, T, J, _, moment = inertia
+    keep_load(joints, j + FREEDOM, T[2], J[2], lane_of(moment, 2))
+
+
+def keep_load_of_slide(joints: Any, j: Any, inertia: Any) -> None:
+    """Store the data from which the force along z of a driven slider follows; see `keep_load`."""
+    M, T, _, force, _ = inertia
+    keep_load(joints, j + FREEDOM, M[2], transposed(T)[2], lane_of(force, 2))
+
+
+def keep_load(joints: Any, o: Any, by_shift: Any, by_turn: Any, load: Any) -> None:
+    """Store the momentum of unit velocity along a prescribed freedom, and the load along it at zero acceleration.
+
+    The data begin at element o of `joints`.
+    """
+    store4(joints, o + MOMENTUM_SHIFT, by_shift)
+    store4(joints, o + MOMENTUM_TURN, by_turn)
+    put(joints, o + ALONE, load)
+
+
+def load_of(joints: Any, o: Any, shift: Any, turn: Any) -> Any:
+    """Return the load of a driver for the accelerations `shift` and `turn` of its body; see `keep_load`."""
+    taken = sum_of_lanes(load4(joints, o + MOMENTUM_SHIFT) * shift + load4(joints, o + MOMENTUM_TURN) * turn)
+    return at(joints, o + ALONE) + lane_of(taken, 0)
+
+
 def eliminate_second_axis(joints: Any, blocks: Any, j: Any, k: Any, inertia: Any) -> Any:
     """Eliminate the rotation of a universal joint about the axis fixed in the parent, after that about z.
 

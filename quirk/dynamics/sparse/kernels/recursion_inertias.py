@@ -30,6 +30,8 @@ from .recursion import (
     CHILDREN,
     COLUMNS,
     CYLINDRICAL,
+    DRIVEN_HINGE,
+    DRIVEN_SLIDER,
     FORCE,
     FREEDOM,
     HINGE,
@@ -55,6 +57,8 @@ from .recursion_freedoms import (
     eliminate_second_axis,
     eliminate_slide,
     eliminate_turn,
+    keep_load_of_slide,
+    keep_load_of_turn,
     reduce_inertia,
 )
 from .recursion_vectors import (
@@ -228,6 +232,44 @@ def pass_weld(
 
 
 @traced
+def open_driven_hinge(
+    joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
+) -> None:
+    """Add the inertia and load of the body of a driven hinge to those of the parent, and keep the load of the driver.
+
+    The arguments are those of `pass_weld`.
+    """
+    inertia = body_inertia(constants, joints, articulated, b, j, children)
+    keep_load_of_turn(joints, j, inertia)
+    transmit_inertia(joints, constants, articulated, j, b, inertia, added_to, total)
+
+
+@traced
+def close_driven_hinge(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
+    """Keep the load of the driver of a hinge on the ground; the arguments are those of `close_hinge`."""
+    keep_load_of_turn(joints, j, body_inertia(constants, joints, articulated, b, j, children))
+
+
+@traced
+def open_driven_slider(
+    joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
+) -> None:
+    """Add the inertia and load of the body of a driven slider to those of the parent, and keep the load of the driver.
+
+    The arguments are those of `pass_weld`.
+    """
+    inertia = body_inertia(constants, joints, articulated, b, j, children)
+    keep_load_of_slide(joints, j, inertia)
+    transmit_inertia(joints, joints, articulated, j, j + PRESENT_ARM - ARM, inertia, added_to, total)
+
+
+@traced
+def close_driven_slider(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
+    """Keep the load of the driver of a slider on the ground; the arguments are those of `close_hinge`."""
+    keep_load_of_slide(joints, j, body_inertia(constants, joints, articulated, b, j, children))
+
+
+@traced
 def open_slider(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
@@ -389,6 +431,16 @@ def articulate_all(recursion: Recursion) -> None:
                 open_universal(joints, constants, articulated, blocks, j, b, k, children, added_to, total)
             else:
                 close_universal(joints, constants, articulated, blocks, j, b, k, children)
+        elif kind == DRIVEN_HINGE:
+            if total >= 0:
+                open_driven_hinge(joints, constants, articulated, j, b, children, added_to, total)
+            else:
+                close_driven_hinge(joints, constants, articulated, j, b, children)
+        elif kind == DRIVEN_SLIDER:
+            if total >= 0:
+                open_driven_slider(joints, constants, articulated, j, b, children, added_to, total)
+            else:
+                close_driven_slider(joints, constants, articulated, j, b, children)
         else:
             k = at(entries, e + BLOCK)
             gather_free(joints, constants, articulated, blocks, j, b, k, children)

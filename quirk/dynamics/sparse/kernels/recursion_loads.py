@@ -26,6 +26,8 @@ from .recursion import (
     CHILDREN,
     COLUMNS,
     CYLINDRICAL,
+    DRIVEN_HINGE,
+    DRIVEN_SLIDER,
     FORCE,
     FREEDOM,
     GIVEN_BY_SHIFT,
@@ -295,9 +297,12 @@ def load_all(recursion: Recursion) -> None:
                 load_open_ball(joints, constants, articulated, blocks, j, b, k, children, added_to, total)
             else:
                 load_closed_ball(joints, articulated, blocks, j, k, children)
-        elif kind == WELD:
+        elif kind in (WELD, DRIVEN_HINGE):
             if total >= 0:
                 load_weld(joints, constants, articulated, j, b, children, added_to, total)
+        elif kind == DRIVEN_SLIDER:
+            if total >= 0:
+                load_weld(joints, joints, articulated, j, j + PRESENT_ARM - ARM, children, added_to, total)
         elif kind == SLIDER:
             if total >= 0:
                 load_open_slider(joints, articulated, j, children, added_to, total)

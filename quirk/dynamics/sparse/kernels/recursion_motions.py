@@ -23,6 +23,8 @@ from .recursion import (
     BLOCK,
     BODY_NUMBERS,
     CYLINDRICAL,
+    DRIVEN_HINGE,
+    DRIVEN_SLIDER,
     FORCE,
     FREE,
     FREEDOM,
@@ -207,11 +209,16 @@ def follow_all(recursion: Recursion, biased: bool) -> None:
                 follow_ball_biased(joints, constants, j, b, parent)
             else:
                 follow_ball_unbiased(joints, constants, j, b, parent)
-        elif kind == WELD:
+        elif kind in (WELD, DRIVEN_HINGE):
             if biased:
                 follow_weld_biased(joints, constants, j, b, parent)
             else:
                 follow_weld_unbiased(joints, constants, j, b, parent)
+        elif kind == DRIVEN_SLIDER:
+            if biased:
+                follow_weld_biased(joints, joints, j, j + PRESENT_ARM - ARM, parent)
+            else:
+                follow_weld_unbiased(joints, joints, j, j + PRESENT_ARM - ARM, parent)
         elif kind == SLIDER:
             if biased:
                 follow_slider_biased(joints, AXIS_Z, j, parent)
@@ -260,7 +267,7 @@ def lock_all(recursion: Recursion) -> None:
         if kind == FREE:
             for c in range(8):
                 put(joints, j + SHIFT + c, 0.0)
-        elif kind in (SLIDER, CYLINDRICAL):
+        elif kind in (SLIDER, CYLINDRICAL, DRIVEN_SLIDER):
             follow_weld_biased(joints, joints, j, j + PRESENT_ARM - ARM, at(entries, e + PARENT))
         else:
             follow_weld_biased(joints, constants, j, BODY_NUMBERS * t, at(entries, e + PARENT))

@@ -29,12 +29,14 @@ from .recursion_corrections import (
     write_displacements,
     write_motion,
 )
+from .recursion_drivers import close_driven_gaps, driven, loads_of_drivers, prescribe_accelerations
 from .recursion_gaps import gaps, slid_since, travels
 from .recursion_inertias import articulate_all
 from .recursion_loads import load_all
 from .recursion_motions import follow_all, lock_all, set_ground
+from .row_power import row_power
 from .rows import along_of, residuals_of
-from .workspace import FACTORED, RECURSIVE
+from .workspace import FACTORED, PARTIAL, RECURSIVE
 
 # Values of FACTORED if the last factorization is that of the recursion: at the state of the postures, or another one.
 HERE, ELSEWHERE = 1.0, 2.0
@@ -63,6 +65,7 @@ def accelerate(mechanism: Mechanism, t: float, y: np.ndarray, ydot: np.ndarray) 
         poses(mechanism.constants, y, mechanism.work.kin)
     accelerate_forest(mechanism, t, y, loaded)
     write_rates(mechanism, y, ydot)
+    loads_of_drivers(mechanism, ydot)
 
 
 @component(effort=2)
@@ -78,9 +81,13 @@ def accelerate_closed(mechanism: Mechanism, t: float, y: np.ndarray, ydot: np.nd
     closing_rows(mechanism, t, y)
     if not factorise_closings(mechanism):
         return False
-    impose_closings(mechanism)
+    works = mechanism.forces.working.shape[0] > 0
+    impose_closings(mechanism, works)
     follow_all(recursion, True)
     write_rates(mechanism, y, ydot)
+    if works:
+        row_power(mechanism, mechanism.closings.working, y, ydot)
+        loads_of_drivers(mechanism, ydot)
     return True
 
 
@@ -92,7 +99,7 @@ def accelerate_forest(mechanism: Mechanism, t: float, y: np.ndarray, loaded: boo
     """
     if loaded:
         applied_loads(mechanism.forces, t, y, mechanism.work.kin)
-    factorise_forest(mechanism, y, loaded)
+    factorise_forest(mechanism, t, y, loaded)
     set_ground(mechanism.recursion, True)
     follow_all(mechanism.recursion, True)
 
@@ -106,6 +113,7 @@ def write_rates(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
     state_rates(mechanism.recursion, y, ydot)
     if ydot.shape[0] > mechanism.constants.shape[0] // CON * STATE:
         carried_rates(mechanism.forces, y, mechanism.work.kin, ydot)
+    put(mechanism.work.summary, PARTIAL, 1.0)
 
 
 @component(effort=1)
@@ -114,19 +122,23 @@ def factorise_closed(mechanism: Mechanism, t: float, y: np.ndarray) -> bool:
 
     Returns False if these rows are nearly dependent.
     """
-    factorise_forest(mechanism, y, False)
+    factorise_forest(mechanism, t, y, False)
     poses(mechanism.constants, y, mechanism.work.kin)
     closing_rows(mechanism, t, y)
     return factorise_closings(mechanism)
 
 
 @kernel
-def factorise_forest(mechanism: Mechanism, y: np.ndarray, loaded: bool) -> None:
-    """Compute the articulated inertias of the forest at state y, with the applied loads in work.kin if `loaded`."""
+def factorise_forest(mechanism: Mechanism, t: float, y: np.ndarray, loaded: bool) -> None:
+    """Compute the articulated inertias of the forest at time t (s) and state y.
+
+    The applied loads in work.kin are included if `loaded`.
+    """
     postures(mechanism.recursion, y)
     biases(mechanism.recursion, mechanism.work.kin, loaded)
     if mechanism.recursion.travels:
         travels(mechanism.recursion, y)
+    prescribe_accelerations(mechanism, t)
     articulate_all(mechanism.recursion)
     put(mechanism.work.summary, FACTORED, HERE)
 
@@ -167,6 +179,8 @@ def correct_recursively(mechanism: Mechanism, t: float, y: np.ndarray, level: in
     recursion, work = mechanism.recursion, mechanism.work
     move_postures(mechanism, y)
     gaps(recursion, y, level)
+    if driven(mechanism):
+        close_driven_gaps(mechanism, t, y, level)
     lock_all(recursion)
     load_by_displacements(recursion)
     load_all(recursion)
@@ -174,7 +188,7 @@ def correct_recursively(mechanism: Mechanism, t: float, y: np.ndarray, level: in
     if closed(mechanism):
         rotations(y, work.kin)
         remaining_residuals(mechanism, t, y, level)
-        impose_closings(mechanism)
+        impose_closings(mechanism, False)
         follow_all(recursion, False)
     return displace_all(recursion, y, level, length)
 
@@ -213,6 +227,6 @@ def tangential_recursively(mechanism: Mechanism, y: np.ndarray) -> None:
         for k in range(own.shape[0]):
             along_of(nodes, own[k], work.G, motion, work.rhs)
             store(work.rhs, 8 * own[k], -1.0 * load(work.rhs, 8 * own[k]))
-        impose_closings(mechanism)
+        impose_closings(mechanism, False)
         follow_all(recursion, False)
         write_motion(recursion, constants, motion)

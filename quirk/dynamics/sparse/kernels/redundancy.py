@@ -224,19 +224,19 @@ def factorise_selected(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 def suits_recursion(mechanism: Mechanism, t: float, y: np.ndarray) -> bool:
     """Return whether accelerations can be computed by recursion over the joints, without multipliers.
 
-    They cannot if multipliers are required at every state: by friction, by the work of constraints, or, for systems
-    with very different inertias, to detect a loss of accuracy. For systems with loops, independent loop-closing rows
-    are selected at time t (s) and state y.
+    They cannot if multipliers of all rows are required at every state: by friction or, for systems with very different
+    inertias, to detect a loss of accuracy. For systems with loops, independent loop-closing rows are selected at time t
+    (s) and state y; the multipliers of those that do work are computed.
     """
     if mechanism.recursion.entries.shape[0] == 0:
         return False
-    if mechanism.frictions.element.shape[0] > 0 or mechanism.forces.working.shape[0] > 0:
+    if mechanism.frictions.element.shape[0] > 0:
         return False
     if closed(mechanism):
         # Within a run the rows may be close to dependent for some time.
         suitable = mass_ratio(mechanism) <= MODERATE_IN_LOOPS and select_closings(mechanism, t, y)
         return suitable or at(mechanism.work.summary, RECURSIVE) > 0.0
-    return at(mechanism.work.summary, FOREST) > 0.0 and mass_ratio(mechanism) <= MODERATE
+    return all_selected(mechanism) and mass_ratio(mechanism) <= MODERATE
 
 
 @kernel

@@ -29,8 +29,9 @@ from .applied import (
     Forces,
 )
 from .bodies import CON, STATE
+from .joint_load_size import largest_joint_load
 from .mechanism import Mechanism
-from .workspace import LEAST
+from .workspace import LEAST, PARTIAL
 
 
 @kernel
@@ -136,11 +137,15 @@ def scaled_loads(mechanism: Mechanism) -> float:
             if forces.entries[o + WORK_IN_Y] >= 0:
                 found += scaled
             out += LANES
-    for lane in range(work.x.shape[0]):
-        largest = max(largest, abs(at(work.x, lane)) * at(work.lengths, lane) ** 0.5)
+    if at(work.summary, PARTIAL) > 0.0:
+        largest = max(largest, largest_joint_load(mechanism))
+    else:
+        for lane in range(work.x.shape[0]):
+            largest = max(largest, abs(at(work.x, lane)) * at(work.lengths, lane) ** 0.5)
     for n in range(forces.working.shape[0] // WORKING_ENTRIES):
         lane = forces.working[WORKING_ENTRIES * n + MULTIPLIER]
-        found += abs(at(work.x, lane)) * at(work.lengths, lane) ** 0.5
+        scaled = abs(at(work.x, lane)) * at(work.lengths, lane) ** 0.5
+        found, largest = found + scaled, max(largest, scaled)
     return found * largest
 
 

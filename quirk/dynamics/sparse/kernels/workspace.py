@@ -141,12 +141,14 @@ class Workspace(NamedTuple):
 # RECURSIVE: whether accelerations without multipliers are computed by recursion, see `recursion`; FACTORED: 0 if
 # the last factorization is one of rows, otherwise see `recursion_solve`; APART: whether the rows that close loops were
 # far enough from dependent ones for recursion at the last state on the constraints; OVER_FOREST: whether the pivots of
-# a run are those of closing rows over the forest, instead of those of all rows in the order of elimination.
+# a run are those of closing rows over the forest, instead of those of all rows in the order of elimination; SHARED:
+# whether rows that do work share their loads with redundant rows, so that their work depends on the rows selected;
+# PARTIAL: whether the last evaluation computed only the multipliers of rows that do work.
 (
     RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, PRUNED, CORRECTION, REMAINS, FOREST, KEPT, DOUBLED, HARMLESS,
-    RECURSIVE, FACTORED, APART, OVER_FOREST,
-) = range(18)  # fmt: skip
-SUMMARY = 18
+    RECURSIVE, FACTORED, APART, OVER_FOREST, SHARED, PARTIAL,
+) = range(20)  # fmt: skip
+SUMMARY = 20
 
 # Values of METHOD: factorization of S by blocks; reflections of G^T; elimination of a forest by the degrees of freedom
 # of its joints.

@@ -19,7 +19,7 @@ from ..kernels.at_state import (
     COUNT,
     PROJECT,
 )
-from ..kernels.workspace import METHOD, PASSES, PRUNED, REFLECTIONS, TOLERANCE
+from ..kernels.workspace import METHOD, PASSES, PRUNED, RECURSIVE, REFLECTIONS, TOLERANCE
 from .state_evaluator import StateEvaluator
 
 # For the detection of rows that are redundant almost everywhere: random displacement of bodies, as a fraction of the
@@ -78,11 +78,22 @@ class Solver(StateEvaluator):
             states = [*self._nearby(y, t), y]
             ranks = [self.count(state, t) for state in states]
         self.counts.best_rank = max(ranks)
+        if self.applied.table.working.size and self.closings.nodes.size:
+            self._find_shared_work(states[:-1], t)
         # At a singular configuration the rows are selected at a nearby state.
         if not self._choose(y, t):
             self._choose(states[int(np.argmax(ranks))], t)
         self._prune()
         return max(ranks)
+
+    def _find_shared_work(self, states: list[np.ndarray], t: float) -> None:
+        """Determine whether loads of rows that do work are shared with redundant rows at any of the states.
+
+        t is the time (s). At a single state such loads may happen to be zero.
+        """
+        for state in states:
+            self._choose(state, t)
+        self.work.summary[RECURSIVE] = 0.0
 
     def settle_near(self, y: np.ndarray, t: float) -> None:
         """Select the independent rows at time t (s) and state y, which may violate the constraints slightly.

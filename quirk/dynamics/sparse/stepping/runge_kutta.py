@@ -105,11 +105,8 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
             run.counts.fresh = 0
             return np.inf
         on_rows = stage == stages and projects(mechanism, settings, run)
-        # The tolerance of the error of work depends on the multipliers at the end of a step.
-        forces = mechanism.forces
-        of_work = stage == stages and not settings.fixed > 0 and forces.work < forces.work_end
         slope = stepper.k[stage * size : (stage + 1) * size]
-        stage_slope(mechanism, settings, run, t, y, slope, on_rows, of_work or across or projected or close)
+        stage_slope(mechanism, settings, run, t, y, slope, on_rows, across or projected or close)
         if run.stop[0] != 0:
             return np.inf
         record_functions(mechanism, settings, run, stage)

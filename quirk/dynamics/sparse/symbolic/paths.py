@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..kernels.recursion import BALL, CYLINDRICAL, FREE, HINGE, SLIDER, UNIVERSAL
+from ..kernels.recursion import BALL, CYLINDRICAL, DRIVEN_HINGE, DRIVEN_SLIDER, FREE, HINGE, SLIDER, UNIVERSAL
 from .tables_of_recursion import Links
 
 # Number of degrees of freedom of a joint of each kind.
-FREEDOMS = np.zeros(7, dtype=np.int64)
+FREEDOMS = np.zeros(9, dtype=np.int64)
 FREEDOMS[[HINGE, SLIDER, CYLINDRICAL, UNIVERSAL, BALL, FREE]] = 1, 1, 2, 2, 3, 6
 
 
@@ -29,6 +29,7 @@ class ClosingPaths:
     slot : (n + 1,) slot of each of n bodies, and n for the ground
     up : for each slot, the slot of the parent body
     freedoms : for each slot, the number of degrees of freedom of the joint of this body to its parent
+    driven : for each slot, whether this joint is driven
     slots_of : for each loop-closing constraint, the slots on the paths from its bodies to the roots
     groups : lists of loop-closing constraints whose paths have degrees of freedom in common
     """
@@ -38,6 +39,7 @@ class ClosingPaths:
         self.slot = np.empty(n + 1, dtype=np.int64)
         self.slot[[*chain.body, n]] = np.arange(n + 1)
         self.up, self.freedoms = self.slot[chain.parent].tolist(), FREEDOMS[chain.kind].tolist()
+        self.driven = np.isin(chain.kind, (DRIVEN_HINGE, DRIVEN_SLIDER)).tolist()
         self.slots_of = [self._to_roots([int(self.slot[body]) for body in bodies if body < n]) for bodies in ends]
         owner = list(range(len(ends)))
 

@@ -143,8 +143,8 @@ def flatten(model: Model) -> Tables:
     rows_size = units + UNIT_ROWS.size + SIDE_SIZE * len(relations.inverse_mass)
     return Tables(
         slots, slots.to_lanes(constants), nodes, blocks, placed, row_lane, row_pivot, units, rows_size, fronts, alike,
-        forest(model, placed, slots), recursion(model, chain, slots),
-        closings(paths, slots, placed, closing, relations, effort),
+        forest(model, placed, slots), recursion(model, chain, slots, joints, place, relations),
+        closings(model, paths, slots, placed, closing, relations, effort),
     )  # fmt: skip
 
 

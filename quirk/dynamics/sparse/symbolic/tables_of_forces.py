@@ -45,10 +45,7 @@ def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
         first_in, first_out = first_in + layout.inputs, first_out + layout.outputs
         first_side, first_motion = last_side, last_motion
     working = [
-        (row_lane[row], first_carried + carried.work[name])
-        for name, rows in model.joint_rows.items()
-        if name in carried.work
-        for row in range(rows.start, rows.stop)
+        (row_lane[row], first_carried + place) for row, place in enumerate(model.work_of_row.tolist()) if place >= 0
     ]
     return Forces(
         entries=np.array(entries, dtype=np.int64).ravel(),

@@ -29,6 +29,10 @@ from ..kernels.recursion import (
     CROSS_AXIS,
     CROSSED,
     CYLINDRICAL,
+    DRIVEN_ENTRIES,
+    DRIVEN_HINGE,
+    DRIVEN_SLIDER,
+    DRIVER,
     FREE,
     FREE_NUMBERS,
     HINGE,
@@ -44,6 +48,7 @@ from ..kernels.recursion import (
     SECOND_NUMBERS,
     SLIDER,
     SLIDING,
+    SLOT,
     TURNS,
     UNIVERSAL,
     UNLIKE,
@@ -51,6 +56,7 @@ from ..kernels.recursion import (
     WELDED,
     Recursion,
 )
+from ..kernels.relations import INPUT, MOTION, NUMBERS, Relations
 from .placed_joint import PlacedJoint
 
 # Rotations that turn z to x, y and z, as exact quaternions, and half a turn about x.
@@ -60,7 +66,7 @@ HALF_TURN = np.array([0.0, 1.0, 0.0, 0.0])
 NEAR_AXIS = 1e-15
 
 # Numbers in `Recursion.blocks` for joints of each kind.
-BLOCKS = np.zeros(7, dtype=np.int64)
+BLOCKS = np.zeros(9, dtype=np.int64)
 BLOCKS[[BALL, FREE, CYLINDRICAL, UNIVERSAL]] = BALL_NUMBERS, FREE_NUMBERS, SECOND_NUMBERS, SECOND_NUMBERS
 
 # Kinds of joints, and the kinds of the primitives of which each consists.
@@ -88,6 +94,8 @@ class Links(NamedTuple):
     axis : (n, 2, 3) z axis of the joint in the axes of the body and of the parent, zero for ball joints. For universal
         joints, the axis fixed in the body, in axes of the body, and that fixed in the parent, in axes of the parent
     cross : (n, 2, 3) x axis of a weld or slider in the axes of the body and of the parent
+    driver : (n,) index of the driver of a driven joint, otherwise -1
+    sense : (n,) 1 if the driven coordinate increases when the body turns about or slides along its axis, otherwise -1
     """
 
     body: np.ndarray
@@ -96,6 +104,8 @@ class Links(NamedTuple):
     point: np.ndarray
     axis: np.ndarray
     cross: np.ndarray
+    driver: np.ndarray
+    sense: np.ndarray
 
 
 class Axes(NamedTuple):
@@ -107,12 +117,16 @@ class Axes(NamedTuple):
     axis : (m, 2, 3) z axis of each joint in the axes of bodies i and j, see `Links`
     cross : (m, 2, 3) x axis of welds and sliders in the axes of bodies i and j
     point : (m, 2, 3) joint points in the axes of bodies i and j, m
+    driver : (m,) index of the driver of each driven joint, otherwise -1
+    sense : (m,) 1 if the driven coordinate increases when body j turns about or slides along the axis, otherwise -1
     """
 
     kind: np.ndarray
     axis: np.ndarray
     cross: np.ndarray
     point: np.ndarray
+    driver: np.ndarray
+    sense: np.ndarray
 
     def of(self, joints: Sequence[int]) -> Axes:
         """Return the kinds, axes and points of the joints with the given indices."""
@@ -123,11 +137,12 @@ def axes_of(model: Model, joints: Sequence[PlacedJoint]) -> Axes:
     """Return the kinds, axes and points of joints; the kind is FREE for joints of none of the kinds in PRIMITIVES."""
     m, t = len(joints), model.table
     kind, axes, cross, point = np.full(m, FREE), *np.zeros((3, m, 2, 3))
+    undriven = np.full(m, -1), np.ones(m, dtype=np.int64)
     made = np.array(
         [k for k, joint in enumerate(joints) if joint.relation is None and joint.primitives], dtype=np.int64
     )
     if not made.size:
-        return Axes(kind, axes, cross, point)
+        return Axes(kind, axes, cross, point, *undriven)
     first, count = np.zeros((2, m), dtype=np.int64)
     first[made] = [joints[k].primitives[0] for k in made]
     count[made] = [len(joints[k].primitives) for k in made]
@@ -146,7 +161,7 @@ def axes_of(model: Model, joints: Sequence[PlacedJoint]) -> Axes:
     slides &= kind != FREE
     kind[np.flatnonzero(slides)[~_slide_along(t, axes[slides, 0], of_point[slides])]] = FREE
     point[made] = t.arm[of_point[made]]
-    return Axes(kind, _exact(axes), _exact(cross), point)
+    return Axes(kind, _exact(axes), _exact(cross), point, *undriven)
 
 
 def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
@@ -180,6 +195,8 @@ def links_along(axes: Axes, joints: Sequence[PlacedJoint], n: int) -> Links | No
         point=np.where(jointed[:, None, None], axes.point[at], 0.0),
         axis=np.where(jointed[:, None, None], axes.axis[at], 0.0),
         cross=np.where(jointed[:, None, None], axes.cross[at], 0.0),
+        driver=np.where(jointed, axes.driver[joint], -1),
+        sense=axes.sense[joint] * np.where(side == 1, 1, -1),
     )
 
 
@@ -294,19 +311,24 @@ def frames_along(z: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.asarray(rotation.multiply(q, about_z))
 
 
-def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
+def recursion(
+    model: Model, chain: Links | None, slots: Slots, joints: Sequence[PlacedJoint], place: dict[int, int],
+    relations: Relations,
+) -> Recursion:  # fmt: skip
     """Return the tables for the recursion over a forest of joints; they are empty if `chain` is None.
 
-    The bodies of the forest `chain` must be in the order of `slots`, the order of the bodies in flat arrays.
+    The bodies of the forest `chain` must be in the order of `slots`, the order of the bodies in flat arrays. `place` is
+    the node of each joint.
     """
     if chain is None:
-        chain, lanes = Links(*np.zeros((3, 0), dtype=np.int64), *np.zeros((3, 0, 2, 3))), 0
+        nothing = np.zeros((5, 0), dtype=np.int64)
+        chain, lanes = Links(*nothing[:3], *np.zeros((3, 0, 2, 3)), *nothing[3:]), 0
     else:
         lanes = slots.lanes
     n = len(chain.body)
-    slides, crossed = np.isin(chain.kind, (SLIDER, CYLINDRICAL)), chain.kind == UNIVERSAL
-    welded = np.isin(chain.kind, (WELD, SLIDER))
-    hinged = np.isin(chain.kind, (HINGE, CYLINDRICAL))
+    slides, crossed = np.isin(chain.kind, (SLIDER, CYLINDRICAL, DRIVEN_SLIDER)), chain.kind == UNIVERSAL
+    welded = np.isin(chain.kind, (WELD, SLIDER, DRIVEN_SLIDER))
+    hinged = np.isin(chain.kind, (HINGE, CYLINDRICAL, DRIVEN_HINGE))
     slot = slots.slot[chain.parent]
     turned = np.tile(rotation.IDENTITY, (lanes, 1))
     turned[:n][hinged | crossed] = alignments(chain.axis[hinged | crossed, 0])
@@ -342,7 +364,10 @@ def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
     numbers[:, ARM : ARM + 3], numbers[:, MASS_AFTER] = arm, mass
 
     places, blocks = stored_sums(slot.tolist(), (chain.kind != FREE).tolist(), n), BLOCKS[chain.kind]
-    entries = np.column_stack([chain.kind, JOINT_NUMBERS * slot, ARTICULATED * places, np.cumsum(blocks) - blocks])
+    driven = _driven(model, chain, slots, joints, place, relations)
+    first_block = np.cumsum(blocks) - blocks
+    first_block[driven[:, SLOT]] = driven[:, DRIVER]
+    entries = np.column_stack([chain.kind, JOINT_NUMBERS * slot, ARTICULATED * places, first_block])
     parents = np.full(lanes, n)
     parents[:n] = slot
     in_blocks = (
@@ -353,6 +378,7 @@ def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
     return Recursion(
         entries=entries.astype(np.int32).ravel(),
         parents=np.hstack(list(in_blocks)).astype(np.int32).ravel(),
+        driven=driven.astype(np.int32).ravel(),
         body_constants=own,
         bodies=constants,
         gravity=np.array(model.gravity, dtype=float),
@@ -363,6 +389,24 @@ def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
         moved=aligned(WRENCH_SIZE * lanes),
         travels=bool((slides | crossed).any()),
     )
+
+
+def _driven(
+    model: Model, chain: Links, slots: Slots, joints: Sequence[PlacedJoint], place: dict[int, int], relations: Relations
+) -> np.ndarray:
+    """Return the integers (d, DRIVEN_ENTRIES) of d driven joints of a forest; arguments are those of `recursion`."""
+    driven = []
+    for slot in np.flatnonzero(chain.driver >= 0).tolist():
+        driver = int(chain.driver[slot])
+        row, r = joints[driver].rows.start, joints[driver].relation
+        assert r is not None
+        axis = slots.offset(int(chain.body[slot]), BODY_CONSTANTS) + WIDTH * AXIS
+        first_input = relations.entry(r, INPUT) + relations.entry(r, NUMBERS)
+        work = slots.first_carried + int(model.work_of_row[row])
+        driven.append(
+            [slot, place[driver], relations.entry(r, MOTION), first_input, work, axis, int(chain.sense[slot])]
+        )
+    return np.array(driven, dtype=np.int64).reshape(-1, DRIVEN_ENTRIES)
 
 
 def _back(R: np.ndarray, a: np.ndarray) -> np.ndarray:

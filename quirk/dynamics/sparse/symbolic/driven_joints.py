@@ -1,0 +1,54 @@
+"""Joints whose only freedom is prescribed by a driver."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quirk.constraints.drive import SLIDE, TURN
+from quirk.dynamics.model.model import Model
+
+from ..kernels.recursion import DRIVEN_HINGE, DRIVEN_SLIDER, HINGE, SLIDER
+from .placed_joint import PlacedJoint
+from .tables_of_recursion import Axes
+
+# Functions of drivers, in the order of the driven axes, and the kinds of joints without and with such a driver.
+DRIVERS = ((TURN, HINGE, DRIVEN_HINGE), (SLIDE, SLIDER, DRIVEN_SLIDER))
+
+# Largest difference of unit vectors that are parallel except for round-off.
+PARALLEL = 1e-12
+
+
+def with_drivers(model: Model, joints: Sequence[PlacedJoint], axes: Axes) -> Axes:
+    """Return the kinds of joints with those of driven hinges and sliders, their drivers and the senses of these.
+
+    The first driver of an angle about the axis of a hinge, or of a displacement along that of a slider, prescribes its
+    motion. Other drivers are constraints like any other.
+    """
+    kind, driver, sense = axes.kind.copy(), axes.driver.copy(), axes.sense.copy()
+    between: dict[frozenset[int], list[int]] = {}
+    for k, joint in enumerate(joints):
+        if kind[k] in (HINGE, SLIDER):
+            between.setdefault(frozenset(joint.bodies), []).append(k)
+    for k, joint in enumerate(joints):
+        if joint.relation is None:
+            continue
+        placed, work = model.relations[joint.relation], model.work_of_row[joint.rows.start]
+        if np.count_nonzero(model.work_of_row == work) != 1:
+            continue  # the work of its other rows is needed
+        for functions, own_kind, driven_kind in DRIVERS:
+            if placed.relation.function not in functions:
+                continue
+            column = functions.index(placed.relation.function)
+            driven_axes = placed.frames.reshape(2, 4, 3)[:, 1:, column]
+            for jointed in between.get(frozenset(joint.bodies), ()):
+                same_order = joints[jointed].bodies == joint.bodies
+                own = axes.axis[jointed] if same_order else axes.axis[jointed, ::-1]
+                direction = float(np.sign((own[0] * driven_axes[0]).sum()))
+                parallel = np.abs(own - direction * driven_axes).max() <= PARALLEL
+                if kind[jointed] == own_kind and parallel:
+                    kind[jointed], driver[jointed] = driven_kind, k
+                    sense[jointed] = direction if same_order else -direction
+                    break
+    return axes._replace(kind=kind, driver=driver, sense=sense)

@@ -61,3 +61,13 @@ SLEEVE = quirk.Cylindrical("sleeve", A, B, point=[0, 0, 0], axis=[0, 0, 1])
 def test_what_is_wrong_is_named(make, says):
     with pytest.raises(quirk.InputError, match=says):
         make()
+
+
+def test_a_law_without_a_method_names_the_class_and_the_method():
+    class Weight(quirk.ForceElement):
+        def load(self, t, frame):
+            return 0, 0
+
+    weight = Weight("weight", (Body.sphere("b", 1.0, 0.1), quirk.Frame()))
+    with pytest.raises(TypeError, match="Weight has no potential: define potential in the class"):
+        weight.potential(0.0)

@@ -30,6 +30,12 @@ def _of_any_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
+def _lacks(element: ForceElement, method: str) -> TypeError:
+    """Return the error for a call of an optional method that the class of a force element does not define."""
+    kind = type(element).__name__
+    return TypeError(f"{kind} has no {method}: define {method} in the class")
+
+
 class ForceElement(Immutable):
     """A force element: frames fixed in bodies, and a law for the loads on them.
 
@@ -170,7 +176,7 @@ class ForceElement(Immutable):
     @_of_any_arguments
     def potential(self, t: Any, *frames: Place) -> Any:
         """Return the stored energy (J) at time t (s) and for moving frames."""
-        raise NotImplementedError
+        raise _lacks(self, "potential")
 
     @_of_any_arguments
     def coordinate(self, t: Any, *frames: Place) -> Any:
@@ -178,12 +184,12 @@ class ForceElement(Immutable):
 
         The methods `along` and `stored` give the loads along the coordinates and the energy stored in them.
         """
-        raise NotImplementedError
+        raise _lacks(self, "coordinate")
 
     @_of_any_arguments
     def stored(self, t: Any, x: Any) -> Any:
         """Return the energy (J) stored in the coordinates x at time t (s)."""
-        raise NotImplementedError
+        raise _lacks(self, "stored")
 
     @_of_any_arguments
     def along(self, t: Any, x: Any, rate: Any) -> Any:
@@ -191,7 +197,7 @@ class ForceElement(Immutable):
 
         `x` and `rate` are the coordinates, m or rad, and their rates; `t` is in s.
         """
-        raise NotImplementedError
+        raise _lacks(self, "along")
 
     @_of_any_arguments
     def load(self, t: Any, *frames: Place) -> Any:
@@ -199,12 +205,12 @@ class ForceElement(Immutable):
 
         The force acts at the origin of the frame. The number 0 stands for a zero vector.
         """
-        raise NotImplementedError
+        raise _lacks(self, "load")
 
     @_of_any_arguments
     def shown(self, t: Any, *frames: Place) -> Any:
         """Return the quantities named in `coordinates`, for plots; used only if there is no method `coordinate`."""
-        raise NotImplementedError
+        raise _lacks(self, "shown")
 
     @_of_any_arguments
     def internal_rates(self, t: Any, *arguments: Any) -> Any:
@@ -212,7 +218,7 @@ class ForceElement(Immutable):
 
         The arguments are (x, rate) of the coordinates, or the frames of an element without coordinates.
         """
-        raise NotImplementedError
+        raise _lacks(self, "internal_rates")
 
     @property
     def acting_ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:

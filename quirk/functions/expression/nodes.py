@@ -7,6 +7,7 @@ comparison gives a bool or, while machine code is generated, a symbolic Conditio
 from __future__ import annotations
 
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,7 +34,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
-class Node:
+class Node(ABC):
     """Base class of the nodes of a syntax tree.
 
     Attributes
@@ -43,9 +44,9 @@ class Node:
 
     truth = False
 
+    @abstractmethod
     def of(self, values: Values) -> Any:
         """Return the value of the node for the given values of the variables."""
-        raise NotImplementedError
 
     def parts(self) -> Sequence[Node]:
         """Return the child nodes."""

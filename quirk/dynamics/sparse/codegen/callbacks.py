@@ -77,17 +77,17 @@ def _of_joint(function: Any) -> Callable[..., None]:
 def take_vector(load: Any, outputs: Any) -> bool:
     """Write a load of three finite numbers to `outputs`; return False for any other load.
 
-    The function is implemented for compiled code only; a call in Python raises NotImplementedError.
+    The function is implemented for compiled code only; a call in Python raises a TypeError.
     """
-    raise NotImplementedError
+    raise TypeError("take_vector is implemented for compiled code only")
 
 
 def take_number(load: Any, outputs: Any) -> bool:
     """Write a load that is a finite number to `outputs`; return False for any other load.
 
-    The function is implemented for compiled code only; a call in Python raises NotImplementedError.
+    The function is implemented for compiled code only; a call in Python raises a TypeError.
     """
-    raise NotImplementedError
+    raise TypeError("take_number is implemented for compiled code only")
 
 
 @overload(take_vector)

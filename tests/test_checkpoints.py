@@ -156,6 +156,7 @@ quirk.simulate(pendulum(), 200.0, checkpoint=sys.argv[1], output=0.05)
 """
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("quirk.simulation.hybrid.checkpointed_run.steps_between_restarts", lambda bodies, compiled: 50)
     folder = os.path.dirname(os.path.abspath(__file__))

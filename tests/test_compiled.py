@@ -131,6 +131,7 @@ print(sum(tower.compiled.stats.cache_hits.values()), sum(tower.compiled.stats.ca
 """
 
 
+@pytest.mark.slow
 def test_machine_code_is_renewed_when_any_kernel_changed(tmp_path):
     """A kernel in another file than the entry that calls it, which numba by itself does not see; but not a plot."""
     package = tmp_path / "quirk"

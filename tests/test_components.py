@@ -85,6 +85,7 @@ def test_a_component_is_compiled_once_for_all_entries(folder):
     assert second == [RESULTS]
 
 
+@pytest.mark.slow
 def test_a_lost_component_is_compiled_anew_for_saved_entries(folder):
     lines(folder)
     (file,) = folder.glob("**/components.scale.*.quirk")

@@ -419,7 +419,8 @@ CHECKS = [
 
 
 LONG = {straight_line, snap_through, woodpecker, computed_torque, ratchet, falling_chain, flexible_arm,
-        planetary_gears, gear_backlash, bricard, quick_return, cam_follower}  # fmt: skip
+        planetary_gears, gear_backlash, bricard, quick_return, cam_follower, cart_pole, stick_slip, slider_crank,
+        flyball_governor, dry_hinge, coupler_curve, geneva_drive, docking, belt_drive}  # fmt: skip
 
 
 @pytest.mark.parametrize("check", study(CHECKS, {*CHECKS} - LONG), ids=lambda check: check.__name__)

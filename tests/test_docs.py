@@ -31,7 +31,8 @@ def blocks(page):
 
 WITH_CODE = [name for name, page in PAGES.items() if blocks(page)]
 # Pages whose code takes long.
-LONG = {"tutorials/08-many-runs", "linearization", "batches", "kinematics", "stepping", "learning"}
+LONG = {"tutorials/08-many-runs", "linearization", "batches", "kinematics", "stepping", "learning", "constraints", "forces",
+        "plots", "sweeps", "tutorials/06-own-force"}  # fmt: skip
 
 
 def files(page):

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from studies import study
 
 import quirk
 from quirk import GROUND, Body, Drum
@@ -147,7 +148,7 @@ class TestWinding:
         rope = quirk.Pulley("rope", [(load, CENTER), Drum(drum, CENTER, [0, -1, 0], self.R)])
         return quirk.System([drum, load, bearing, rope, quirk.JointTorque("motor", bearing, -torque)], gravity=DOWN)
 
-    @pytest.mark.parametrize("solver", ["sparse", "dense"])
+    @pytest.mark.parametrize("solver", study(["sparse", "dense"], 1))
     def test_a_winch(self, solver):
         """(torque / r - m g) / (m + I / r^2), over many turns."""
         torque = 6.0

@@ -151,7 +151,7 @@ def of_a_law(read, event):
 
 @pytest.mark.parametrize(
     "place",
-    study([of_a_force, of_a_joint_force, of_a_motion, of_a_law], {of_a_force, of_a_law}),
+    study([of_a_force, of_a_joint_force, of_a_motion, of_a_law], {of_a_force}),
     ids=lambda f: f.__name__,
 )
 @pytest.mark.parametrize("way", WAYS, ids=lambda f: f.__name__)

@@ -199,6 +199,7 @@ def test_a_truss_meets_a_bumper(height, stiffness, unit):
     assert len(z) < 60
 
 
+@pytest.mark.slow
 def test_a_bumper_grows_until_it_lifts_a_mass():
     """What jumps depends on the parameter itself; in closed form."""
 
@@ -266,6 +267,7 @@ class TestWhereAllLoadsVanish:
         found = quirk.System([bar, hinge, spring]).equilibrium()
         assert found.of("hinge.angle") == pytest.approx(angle, rel=1e-12, abs=1e-16)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("force", study([lambda z: np.exp(-z), lambda z: 1.0 / (1.0 + z**2)], 1))
     def test_no_equilibrium_where_a_force_fades_out(self, force, unit):
         with pytest.raises(quirk.InputError, match="no equilibrium was found"):
@@ -304,6 +306,7 @@ class TestWhereAllLoadsVanish:
             system.equilibrium()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("elements", study([4, 8], 1))
 def test_thin_beams_that_bend_far(elements):
     """Their steps are as long for many elements as for few, though displacements stretch them."""
@@ -325,6 +328,7 @@ def test_thin_beams_that_bend_far(elements):
     assert path.states[-1].position[-1, 2] > 0.5
 
 
+@pytest.mark.slow
 def test_a_lever_meets_a_bumper_at_a_small_load():
     """The stiffness due to the load's arm grows with the load, by a large part of itself where the load is small."""
 

@@ -34,7 +34,7 @@ def standing(feet, rough, height=0.0):
 
 
 @pytest.mark.parametrize("options", RUNS, ids=lambda options: "-".join(options.values()) or "default")
-@pytest.mark.parametrize("rough", [False, True], ids=["smooth", "rough"])
+@pytest.mark.parametrize("rough", study([False, True], 1), ids=["smooth", "rough"])
 @pytest.mark.parametrize("feet", [1])
 def test_a_floor_that_drops(feet, rough, options):
     floor, parts = standing(feet, rough)

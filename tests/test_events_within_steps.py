@@ -18,7 +18,7 @@ def projectile(rng, scale):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("by_name", [True, False])
+@pytest.mark.parametrize("by_name", study([True, False], 1))
 def test_a_speed_that_passes_a_minimum(method, by_name):
     rng = np.random.default_rng(77)
     for scale in (1e-3, 1.0, 1e3):

@@ -54,6 +54,7 @@ def test_the_motion_is_that_of_simulate(case, version, tmp_path):
     np.testing.assert_allclose(found[outputs[0]], want[rows], rtol=0, atol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", study([3, 2], 1))
 def test_a_unit_is_instantiated_many_times(version, tmp_path):
     path = tmp_path / "pendulum.fmu"

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from differences import extrapolated
+from studies import study
 from test_sensitivities import ball, clutch, driven
 from test_sensitivities_of_kinds import controlled, crank, disk, parallel
 from test_sensitivities_where_loads_jump import swinging
@@ -233,7 +234,7 @@ def test_steps_too_long_for_what_does_not_move_are_told():
     assert short.gradient["body", "velocity"][0] == pytest.approx(np.sin(100.0) / 10, rel=1e-7)
 
 
-@pytest.mark.parametrize(("damping", "tolerance"), [(0.2, 1e-11), (1.0, 1e-12)])
+@pytest.mark.parametrize(("damping", "tolerance"), study([(0.2, 1e-11), (1.0, 1e-12)], 1))
 def test_steps_of_series_too_long_for_what_has_decayed_are_told(damping, tolerance):
     """A tip on a damper that decays at 1000 1/s: series of its motion reach farther than "Vern9" is stable."""
     arm = quirk.Body("arm", 0.5, [0.01] * 3, position=[0, 0, -0.3])
@@ -254,7 +255,7 @@ def test_steps_of_series_too_long_for_what_has_decayed_are_told(damping, toleran
     assert short.gradient["arm", "mass"] == pytest.approx(5.40143, rel=1e-4)
 
 
-@pytest.mark.parametrize("method", ["Taylor", "Vern9"])
+@pytest.mark.parametrize("method", study(["Vern9", "Taylor"], 1))
 @pytest.mark.parametrize("part", ["none", "cable", "bumper", "motor", "coil"])
 def test_steps_that_serve_derivatives_are_silent(part, method):
     """The first step is so short that its error is round-off; parts that may act on one side do not."""

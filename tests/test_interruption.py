@@ -165,7 +165,7 @@ def hooked():
     return hook, systems(hook)
 
 
-@pytest.mark.parametrize("options", study(METHODS, 3), ids=str)
+@pytest.mark.parametrize("options", study(METHODS, 2), ids=str)
 @pytest.mark.parametrize("kind", systems(Hook()))
 def test_within_a_function(kind, options, hooked, capfd):
     hook, system = hooked[0], hooked[1][kind]

@@ -127,7 +127,7 @@ def test_numbers_of_laws_with_functions_may_vary():
     lambda t, angle, rate: np.exp(-(((t - 0.3017) / 2e-4) ** 2)),
     lambda t, angle, rate: quirk.where(angle > 0.3, 2.0, 0.0),
     lambda t, angle, rate: 0.2 * np.sin(900.0 * t),
-], 2))  # fmt: skip
+], 1))  # fmt: skip
 def test_members_whose_functions_jump_are_computed_by_themselves(law):
     """Single runs divide steps at jumps and pulses of functions, so that lanes would give another motion."""
     system = arm(lambda a, b, i, j: quirk.JointTorque("f", i, law))

@@ -268,6 +268,7 @@ def test_a_group_of_the_user_alone(monkeypatch):
     assert not ownership._own_group(7, 1)
 
 
+@pytest.mark.slow
 def test_python_without_assertions_has_files_of_its_own(tmp_path):
     """It and plain Python do not replace each other's."""
     (tmp_path / "entries.py").write_text(SOURCE)
@@ -501,6 +502,7 @@ print(*(entries[name](0.0 * len(sys.argv) + 1.0) for name in sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_kernels_of_one_name_stay_apart(tmp_path):
     """Two processes compile one entry each, whose kernels are too long to be inlined and get one name."""
     # Nothing in all: what is added is taken away again, by a sine that the compiler cannot know.

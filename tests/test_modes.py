@@ -174,6 +174,7 @@ def test_a_frame_without_loads_stands_where_it_is():
     assert abs(found.of("knee.angle")) < 1e-15
 
 
+@pytest.mark.slow
 def test_down_a_narrow_valley_that_bends():
     """Three bars, the last of which stands on a stiff bushing, sink far: steps in straight lines leave the valley."""
     sizes = {

@@ -141,6 +141,7 @@ def test_balance_tells_motors_from_dampers():
     plt.close(figure)
 
 
+@pytest.mark.slow
 def test_many_names_leave_no_legend_cut_off():
     """Of forty of each there are a few in legends, and how many more."""
     parts, lower = [], quirk.GROUND
@@ -429,6 +430,7 @@ def test_animations_that_make_no_sense(result, tmp_path, monkeypatch, options, m
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_single_time(result, tmp_path):
     """All but a film can be made of it."""
     single = quirk.simulate(result.system, 0.5, output=[0.25])

@@ -299,6 +299,7 @@ def test_size_and_style(run):
     assert plt.rcParams["lines.linewidth"] != 3.0
 
 
+@pytest.mark.slow
 def test_a_hundred_saved_plots_leave_nothing_open(run, tmp_path, monkeypatch):
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda figure, path, **_: path.write_bytes(b"picture"))
     with warnings.catch_warnings():

@@ -307,6 +307,7 @@ def test_friction_at_its_limit_keeps_its_force_while_other_contacts_slide():
     assert np.abs(result.power.balance).max() < 1e-9 * result.energy.kinetic.max()
 
 
+@pytest.mark.slow
 def test_edges_slide_that_stick_in_one_position_only():
     """Three boxes tip, each on its front edge: their faces stay on each other, so that edges part at second order."""
     side, floor = 0.2, 0.83

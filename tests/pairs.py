@@ -17,7 +17,7 @@ KINDS = [
     and not issubclass(kind, Unilateral)
 ] + VARIANTS
 # Those whose code takes longest to compile.
-LONG = {quirk.CurveOnCurve, pulley_with_drums}
+LONG = {quirk.CurveOnCurve, quirk.PointOnCurve, quirk.Implicit, pulley_with_drums}
 # Angles and displacements relative to a carrier, which is the ground here.
 CARRIED = [quirk.Gear, quirk.RackPinion, crossed_gear]
 

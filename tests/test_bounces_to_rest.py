@@ -53,7 +53,7 @@ def test_a_double_pendulum_with_a_coil_comes_to_rest(method, cases):
 
 
 @pytest.mark.parametrize(("length", "stiffness", "damping"), [(1.0, 1.6745e9, 6.394e4), (950.0, 4.17e4, 1.225e3)])
-@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+@pytest.mark.parametrize("rtol", study([1e-6, 1e-9], {1e-9}))
 def test_a_bar_on_a_stiff_mount_comes_to_rest(length, stiffness, damping, rtol):
     """What rises slowly out of a gap that is below zero by round-off does not fall into it again and again."""
     mass = 6.78 if length == 1.0 else 1.0

@@ -129,7 +129,7 @@ class TestHiddenLoads:
         magnet = lambda t, x, v: 1.0 if t < 1 else 100.0 if 2 <= x < 2.01 else 0.0  # noqa: E731
         assert pushed(magnet, 6.0)[0] == pytest.approx(math.sqrt(3), abs=1e-6)
 
-    @pytest.mark.parametrize("step", [0.2, 0.1, 0.05])
+    @pytest.mark.parametrize("step", study([0.2, 0.1, 0.05], 2))
     def test_without_jumps_in_fixed_steps(self, step):
         force = lambda t, x, v: 100 * math.exp(-(((t - 3.02) / 0.02) ** 2))  # noqa: E731
         speed, *_ = pushed(force, 6.0, method="RK4", step=step)

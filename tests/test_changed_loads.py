@@ -284,7 +284,7 @@ def sliders(limits, load):
     return quirk.System(parts)
 
 
-@pytest.mark.parametrize("breaks", [None, [1.0]])
+@pytest.mark.parametrize("breaks", study([None, [1.0]], 1))
 @pytest.mark.parametrize("limits", [(3.0, 3.0, 12.0), (3.0, 5.0, 4.0)])
 def test_all_that_a_jump_of_a_load_breaks_loose_is_listed(limits, breaks):
     def load(t, x, rate):

@@ -183,7 +183,7 @@ def run_with_events(system, name):
     return quirk.simulate(system, 0.2, output=0.05, events=[release, engage])
 
 
-@pytest.mark.parametrize("make", [*LOOPS, "leg", "rod"])
+@pytest.mark.parametrize("make", study([*LOOPS, "leg", "rod"], 2))
 def test_offsets_are_kept_in_results_and_checkpoints(make, tmp_path):
     loop = make in LOOPS
     system = rounded(make, 4, 0) if loop else overhung(1e-4, make)

@@ -199,6 +199,7 @@ class TestEnds:
             quirk.simulate(system, 1.0, **options)
         assert caught.value.result["bead"].position[-1, 0] == pytest.approx(1.0, abs=5e-3)
 
+    @pytest.mark.slow
     def test_an_analysis_that_leaves_an_end_says_so_too(self):
         bead = Body.sphere("bead", 1.0, 0.05)
         slot = quirk.PointOnCurve("slot", GROUND, bead, points=self.SLOT)

@@ -37,12 +37,15 @@ def stretched(t, x, v, damping=D, stiffness=EA):
 @pytest.mark.parametrize(("m", "kg"), study([(1.0, 1.0), (1e3, 1e-3)], {(1e3, 1e-3)}))
 @pytest.mark.parametrize(
     "how",
-    [
-        {"method": "Vern9"},
-        {"method": "Taylor"},
-        {"method": "RadauIIA9"},
-        {"method": "DOP853", "solver": "dense"},
-    ],
+    study(
+        [
+            {"method": "Vern9"},
+            {"method": "Taylor"},
+            {"method": "RadauIIA9"},
+            {"method": "DOP853", "solver": "dense"},
+        ],
+        3,
+    ),
     ids=str,
 )
 def test_a_weight_on_a_taut_rope_is_a_damped_oscillator(how, m, kg):

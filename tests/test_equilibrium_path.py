@@ -51,6 +51,7 @@ def test_a_truss_snaps_through_at_its_limit_load(step, tmp_path):
     path.plot("pin.position.z", path=tmp_path / "path.png", size=(5, 4))
 
 
+@pytest.mark.slow
 def test_a_pendulum_under_a_growing_torque_turns_back_at_the_level():
     """m g l sin(angle) = torque has its fold at 90 degrees."""
 

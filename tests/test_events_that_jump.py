@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from studies import study
 
 import quirk
 
@@ -57,7 +58,7 @@ def _beside(kind, level, log):
     return [quirk.Event("acts", "time", level=level, action=lambda t, state: log.append(t))]
 
 
-@pytest.mark.parametrize("method", ["Vern9", "RK4", "RadauIIA9"])
+@pytest.mark.parametrize("method", study(["Vern9", "RK4", "RadauIIA9"], 1))
 @pytest.mark.parametrize("kind", ["action", "sampled", "impact"])
 @pytest.mark.parametrize("quantity", ["time", "puck.position.x", "rail.travel"])
 def test_a_crossing_at_the_instant_of_another_event(method, kind, quantity):

@@ -28,6 +28,7 @@ def box_on_corners(of_user, velocity=(2.0, 0.6, 0.0)):
     return quirk.System(parts, gravity=[0, 0, -G])
 
 
+@pytest.mark.slow
 def test_a_box_on_a_floor_of_the_users():
     """It slides with mu g, on corners that carry the moment of friction, until it stops."""
     v = np.array([2.0, 0.6, 0.0])

@@ -218,7 +218,7 @@ def test_a_second_one_ends_a_function_that_does_not_return(options):
         timer.join()
 
 
-@pytest.mark.parametrize("options", METHODS, ids=str)
+@pytest.mark.parametrize("options", study(METHODS, 3), ids=str)
 def test_a_handler_of_the_user_is_called_and_the_run_goes_on(options, hooked):
     heard = []
     hook, system = hooked[0], hooked[1]["force"]

@@ -66,6 +66,7 @@ class TestManyLoops:
                 spent[k] = min(spent[k], time.process_time() - began)
         return spent
 
+    @pytest.mark.slow
     def test_a_thousand_positions_of_forty_loops_cost_at_most_as_many_steps_of_a_run_twice_and_a_half(self, kind):
         """About 0.5 s where this was written; told in steps, so that slow machines do not matter."""
         system = ladder(kind, 40)

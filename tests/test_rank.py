@@ -33,7 +33,7 @@ def door(tilt, **options):
     return quirk.System([leaf, *hinges], gravity=[0.5, 0.3, -9.81], **options)
 
 
-@pytest.mark.parametrize("tilt", study([0.0, 1e-9, 3e-8, 3e-7, 1e-6, 3e-6, 1e-5, 1e-3], {0.0, 3e-8, 3e-7, 1e-5}))
+@pytest.mark.parametrize("tilt", study([0.0, 1e-9, 3e-8, 3e-7, 1e-6, 3e-6, 1e-5, 1e-3], {0.0, 3e-7}))
 @pytest.mark.parametrize("made", [four_bar, door])
 def test_all_say_the_same(made, tilt):
     system = made(tilt)

@@ -57,7 +57,7 @@ SYSTEMS = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in SYSTEMS if name != "roll-up"])
+@pytest.mark.parametrize("name", study([name for name in SYSTEMS if name != "roll-up"], 4))
 def test_sparse_and_dense_searches_agree(name, monkeypatch, sparse):
     system = SYSTEMS[name]()
     found = sparse_newton(system, system.initial_state(), 0.0)

@@ -71,7 +71,10 @@ def bead(force, start=0.0):
     return quirk.System([ball, slot, stop, push, spring])
 
 
-@pytest.mark.parametrize(("force", "place", "load"), [(1.0, 0.1, 0.0), (5.0, 0.3, -2.0), (-7.0, -0.2, 5.0)])
+@pytest.mark.parametrize(
+    ("force", "place", "load"),
+    study([(1.0, 0.1, 0.0), (5.0, 0.3, -2.0), (-7.0, -0.2, 5.0)], {(1.0, 0.1, 0.0), (-7.0, -0.2, 5.0)}),
+)
 def test_a_bead_between_two_stops(force, place, load):
     state = bead(force).equilibrium()
     assert abs(state.position[0, 0] - place) < 1e-13

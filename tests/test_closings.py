@@ -96,7 +96,7 @@ def test_dependent_rows(duplicate):
 
 
 @pytest.mark.parametrize("family", ["loop", "redundant"])
-@pytest.mark.parametrize("ratio", study([1e-1, 1e-2, 1e-3], {1e-3}))
+@pytest.mark.parametrize("ratio", study([1e-1, 1e-3], {1e-3}))
 @pytest.mark.parametrize("seeds", study([range(2), range(2, 4)], 1))
 def test_slender_and_light_bodies(seeds, family, ratio):
     for moment, mass in ((ratio, 1.0), (1.0, ratio)):

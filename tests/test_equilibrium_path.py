@@ -144,7 +144,7 @@ def test_an_equilibrium_many_sizes_of_the_system_away(unit, radius):
     assert found.position[0, 2] == pytest.approx(-G / 10.0 * unit, rel=1e-10)
 
 
-@pytest.mark.parametrize(("start", "unit"), study(itertools.product([60.0, 5.0], [1e-3, 1.0, 1e3]), {(60.0, 1.0)}))
+@pytest.mark.parametrize(("start", "unit"), study([(60.0, 1.0), (5.0, 1e3), (60.0, 1e-3)], 1))
 def test_a_path_ends_where_nothing_is_loaded(start, unit):
     """Von Mises' truss from a load, in N per unit of length, to none: the pin is back where the springs are slack."""
 
@@ -169,10 +169,11 @@ def test_a_path_ends_at_its_last_value():
     assert path.values[-1] == pytest.approx(0.7, rel=1e-15)
 
 
-BUMPERS = itertools.product([0.3, 0.1, -0.3], [1e3, 1e8], [1e-3, 1.0, 1e3])
+# Units do not depend on the bumper: each with some of them.
+BUMPERS = [(0.1, 1e3, 1.0), (0.3, 1e8, 1e3), (-0.3, 1e8, 1e-3), (0.3, 1e3, 1.0), (0.1, 1e8, 1e-3), (-0.3, 1e3, 1e3)]
 
 
-@pytest.mark.parametrize(("height", "stiffness", "unit"), study(BUMPERS, {(0.1, 1e3, 1.0)}))
+@pytest.mark.parametrize(("height", "stiffness", "unit"), study(BUMPERS, 1))
 def test_a_truss_meets_a_bumper(height, stiffness, unit):
     """Before its limit load, while it snaps through, where the load turns back at the corner, and behind."""
     rest = np.hypot(1.0, 0.4)
@@ -246,7 +247,7 @@ def pushed(force, unit=1.0, place=0.0):
     return quirk.System([ball, rail, push])
 
 
-@pytest.mark.parametrize("unit", study([1.0, 1e-3, 1e3], 1))
+@pytest.mark.parametrize("unit", study([1.0, 1e3], 1))
 class TestWhereAllLoadsVanish:
     """The only load is zero at the equilibrium, so that there is none by which accelerations could be judged."""
 

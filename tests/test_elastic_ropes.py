@@ -149,6 +149,7 @@ class TestBelt:
         assert len(result.events) == 1
         np.testing.assert_allclose(np.divide(*tensions(result["belt spans"])[::-1])[2:], np.exp(0.3 * np.pi), rtol=1e-7)
 
+    @pytest.mark.slow
     def test_reversals_do_not_chatter(self):
         """A motor to and fro, stronger than the belt: two events for each slip, and each ends by sticking."""
         system, _ = belt_drive((0.1, 0.13), load=1.0, pretension=1.0, motion=Motion.sinusoid(1.0, 20.0))

@@ -165,6 +165,7 @@ def test_contradictions_before_a_change_are_found():
         quirk.simulate(system, END, output=0.05)
 
 
+@pytest.mark.slow
 def test_what_was_not_recorded_warns_and_names_the_function():
     course = Course(0.0, 1.0)
     result = quirk.simulate(system_of(of_an_implicit, course), END, output=0.1)

@@ -52,7 +52,7 @@ def test_a_body_that_flies_past_the_end_of_a_spring(method):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("rtol", study([1e-6, 1e-3], 1))
-@pytest.mark.parametrize("rate", [False, True])
+@pytest.mark.parametrize("rate", study([False, True], 1))
 def test_a_function_faster_than_the_motion(method, rate, rtol):
     rng = np.random.default_rng(9)
     for n in (1, 2, 3):

@@ -117,7 +117,7 @@ def test_states_at_which_a_motion_fails_name_its_part(part):
 NEEDED_AT_FIRST = [part for part in PARTS if part not in ("OneSided", "Event")]
 
 
-@pytest.mark.parametrize("action", ["stop", "disable"])
+@pytest.mark.parametrize("action", study(["stop", "disable"], 1))
 @pytest.mark.parametrize(
     ("part", "f"), study(itertools.product(NEEDED_AT_FIRST, FAILURES), two_of_each(NEEDED_AT_FIRST))
 )

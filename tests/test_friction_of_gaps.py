@@ -143,7 +143,7 @@ def test_bad_arguments(make, message):
         make()
 
 
-@pytest.mark.parametrize("how", ["new", "in place", "element"])
+@pytest.mark.parametrize("how", study(["new", "in place", "element"], {"in place"}))
 def test_the_place_of_contact_may_be_found_in_place(how):
     """A ball that slides on a level floor and begins to roll at 5/7 of its speed; its function changes what it gets."""
 

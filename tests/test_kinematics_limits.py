@@ -77,6 +77,7 @@ class TestManyLoops:
         )
         assert positions < 2.5 * steps
 
+    @pytest.mark.slow
     def test_cost_is_in_proportion_to_the_loops(self, kind):
         times = self.TIMES[::3]
         few, many = self.cost(*(

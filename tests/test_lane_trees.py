@@ -102,6 +102,7 @@ def test_members_equal_single_runs_at_any_scale(length):
     assert_members_equal_single_runs(6, "RK4", length=length)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [3, 8])
 def test_members_differ_from_the_dense_solver_by_less_than_the_error_of_the_steps(seed):
     """Stages off the constraints differ from those by rows, by an amount that is of the fourth order, too."""

@@ -17,6 +17,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from studies import study
 
 from quirk.jit import cache as machine_code
 from quirk.jit import kernel_sources
@@ -454,7 +455,9 @@ def test_processes_at_the_same_time(tmp_path):
 FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))"
 
 
-@pytest.mark.parametrize(("before", "cache"), [(FULL, "cache"), ("", "entries.py")], ids=["full", "no folder"])
+@pytest.mark.parametrize(
+    ("before", "cache"), study([(FULL, "cache"), ("", "entries.py")], 1), ids=["full", "no folder"]
+)
 def test_nothing_can_be_written(tmp_path, before, cache):
     """Entries are compiled anew in each process, which says so in one line."""
     (tmp_path / "entries.py").write_text(SOURCE)

@@ -127,6 +127,7 @@ def test_narrow_paths_and_points_at_rest(tmp_path):
             assert (box.min > -0.5).all() and (box.max < figure.bbox.max + 0.5).all(), text.get_text()
 
 
+@pytest.mark.slow
 def test_vertical_axes_say_what_they_show(run):
     for name in ("overview", "motion", "joint", "loads", "energies", "power", "momentum", "center of mass"):
         for ax in PLOTS[name](run.plot).axes:
@@ -215,6 +216,7 @@ class TestNamedPoints:
         names = [line.get_label() for line in ax.lines if not line.get_label().startswith("_")]
         assert names == [f"point 1 of {ROD}", f"point 2 of {ROD}"]
 
+    @pytest.mark.slow
     def test_in_other_pictures(self, run, tmp_path):
         figure = run.plot.derivatives(ROD, "tip")
         assert figure.get_suptitle() == f"{ROD} tip"

@@ -460,6 +460,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", study([1, -1], 1))
 def test_names_are_shown_as_they_are(tmp_path, turn):
     names = NAMES[::turn]

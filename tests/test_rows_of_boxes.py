@@ -296,6 +296,7 @@ def test_loads_outside_the_cones_are_warned_of():
     assert missing_loads(result).max() < 1e-8 * G
 
 
+@pytest.mark.slow
 def test_friction_at_its_limit_keeps_its_force_while_other_contacts_slide():
     """The rear box lifts its rear corners several times; loads at events and between them follow one law."""
     boxes, parts = row([1.0, 1.3], 0.2, 0.3, 0.2, [(-1, -1), (1, 1)])

@@ -69,6 +69,7 @@ def test_with_contacts_springs_and_events(method):
     require_the_same(make, np.repeat(rng.normal(size=20), 4), 43)
 
 
+@pytest.mark.slow
 def test_with_friction_that_sticks():
     values = [0.0] * 40 + [4.0] * 20 + [9.0] * 30 + [0.0] * 30
     for cut in (20, 50, 75):

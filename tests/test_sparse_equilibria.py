@@ -169,7 +169,7 @@ def damped_column(load, damping, mass_damping, frame="inertial"):
 
 @pytest.mark.parametrize("damping", [(0.0, 0.0), (1e-3, 0.0), (0.0, 0.3), (0.2, 1.0)])
 @pytest.mark.parametrize(
-    ("load", "stable"), study([(-0.5, True), (0.05, True), (0.2, False), (0.5, False)], {(-0.5, True), (0.2, False)})
+    ("load", "stable"), study([(-0.5, True), (0.05, True), (0.2, False), (0.5, False)], {(0.05, True), (0.2, False)})
 )
 def test_stability_is_that_of_the_eigenvalues(load, stable, damping, sparse):
     system = damped_column(load, *damping)
@@ -275,7 +275,7 @@ def test_a_body_that_hangs_on_a_beam_may_turn_freely(seed):
 
 @pytest.mark.parametrize("elements", [4, 24])
 @pytest.mark.parametrize("curve", [None, lambda u: [np.cos(u), np.sin(u), 0.2 * u]])
-@pytest.mark.parametrize("load", [0.0, 1e-12])
+@pytest.mark.parametrize("load", study([0.0, 1e-12], {1e-12}))
 def test_a_beam_with_no_load_to_speak_of_is_at_rest_as_it_is(elements, curve, load):
     section = quirk.Section(EA=1e6, GA=1e6, GJ=100.0, EI=100.0, mass=1.0)
     ends = {"curve": curve} if curve else {"start": [0, 0, 0], "end": [1, 0, 0]}

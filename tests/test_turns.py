@@ -91,6 +91,7 @@ class TestRotation:
         result = quirk.simulate(quirk.System([bar]), 10.0, output=5.0)
         np.testing.assert_allclose(result["bar"].in_plane.angle, [0, 35, 70], atol=1e-9)
 
+    @pytest.mark.slow
     def test_a_run_that_fails_has_counted(self):
         def torque(t, angle, rate):
             return np.nan if angle > 20 else 0.0

@@ -19,10 +19,11 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, greater, load, splat, store
 from quirk.jit.tracing import traced
 
-from .forest import ANGULAR, follow, gather_loads, unload
+from .forest_motions import follow, gather_loads, unload
 from .records import (
     ALONG_I,
     ALONG_J,
+    ANGULAR,
     ARM_I,
     ARM_J,
     AT_REST,

@@ -19,11 +19,11 @@ from quirk.integrators.combinations import weights_of
 from quirk.integrators.fixed import step_count
 from quirk.jit.simd import WIDTH
 
-from .evaluation import march_in_lanes
 from .numbers import MemberNumbers, from_lanes, packed, states_from_lanes, states_in_lanes, workspace
 from .plan import LanePlan
 from .probes import LaneProbes, for_thread, probes_of, with_memory
 from .records import ABRUPT, CORRECTED, CORRECTION_LEFT, NOT_A_NUMBER, NOTES, RATE_LEFT, RATIO, LaneNumbers, LaneSteps
+from .steps import march_in_lanes
 
 # A member is computed by itself if a correction of its poses exceeds FARTHEST, rad or lengths of the system, if a pivot
 # of a closing row is below 1 / LARGEST_RATIO of the row, or if its initial state violates the constraints by more than

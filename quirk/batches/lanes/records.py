@@ -55,6 +55,8 @@ CLOSING_WORK = 11
 
 # Number of quantities of each body: components of its symmetric articulated inertia; of its load or acceleration.
 BODY_INERTIA, BODY_LOAD = 21, 6
+# Offset of the angular components behind the linear ones of eight members in loads and accelerations of bodies.
+ANGULAR = 24
 
 # Results of the checks of a group, by lane: square of the last correction over the largest allowed, for poses and for
 # velocities; square of the largest first correction; largest ratio of a closing row to its pivot; the sum of x - x over

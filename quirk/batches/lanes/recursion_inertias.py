@@ -25,9 +25,9 @@ from quirk.dynamics.model.vectors import cross, dot, load3, minus, plus, rows_ti
 from quirk.dynamics.sparse.kernels.inertia import UPPER, entries, shifted, symmetric
 from quirk.jit.simd import load, store
 
-from .forest import ANGULAR, inertia_at
+from .forest_inertias import inertia_at
 from .links import LESS, MASS, MIDDLE, MORE, SUM_FORCE, SUM_MOMENT
-from .records import BODY_LOAD
+from .records import ANGULAR, BODY_LOAD
 from .recursion_freedoms import ArticulatedBody
 from .recursion_vectors import LinkVectors
 

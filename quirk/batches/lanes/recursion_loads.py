@@ -18,7 +18,6 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, load, zero_of
 from quirk.jit.tracing import specialized, traced
 
-from .forest import ANGULAR
 from .links import (
     ADDED_TO,
     ALONE_SHIFT,
@@ -40,6 +39,7 @@ from .links import (
     SUM_NUMBERS,
     TO_POINT,
 )
+from .records import ANGULAR
 from .recursion_freedoms import give_way_to_slide, give_way_to_turn
 from .recursion_inertias import MOTION, add_load, matrix_times
 

@@ -19,7 +19,6 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, load, store
 from quirk.jit.tracing import specialized, traced
 
-from .forest import ANGULAR
 from .links import (
     ALONE_SHIFT,
     ALONE_TURN,
@@ -36,6 +35,7 @@ from .links import (
     TO_POINT,
     TURN,
 )
+from .records import ANGULAR
 from .recursion_freedoms import motion_along
 from .recursion_inertias import MOTION
 

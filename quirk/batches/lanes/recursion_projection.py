@@ -20,7 +20,6 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, greater, load, splat
 from quirk.jit.tracing import traced
 
-from .forest import ANGULAR
 from .links import (
     BODY,
     FROM_POINT,
@@ -34,6 +33,7 @@ from .links import (
     MORE,
     PARENT,
 )
+from .records import ANGULAR
 from .recursion_gaps import (
     hinge_pose_tilt,
     hinge_velocity_tilt,

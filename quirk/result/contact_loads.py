@@ -336,7 +336,7 @@ def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[ClosedContact]) -> 
     free = padded[:, :rank] @ c
     found = free if is_inside_cones(free, coefficients) else least_norm_loads(padded[:, :rank], c, coefficients)
     if found is None:
-        found = _with_most_room(free, padded[:, rank:], coefficients)
+        found = _with_largest_margin(free, padded[:, rank:], coefficients)
     if found is None:
         return None
     z = np.zeros(A.shape[1])
@@ -344,7 +344,7 @@ def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[ClosedContact]) -> 
     return z
 
 
-def _with_most_room(z: np.ndarray, ways: np.ndarray, coefficients: np.ndarray) -> np.ndarray | None:
+def _with_largest_margin(z: np.ndarray, ways: np.ndarray, coefficients: np.ndarray) -> np.ndarray | None:
     """Return the loads (3 m,) of m contacts with the largest margin to the friction cones, or None.
 
     None means that no loads are inside the cones. z (3 m,) are loads with the required resultant, `ways` (3 m, d) a

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,41 +46,16 @@ def common_margin(
     sliding : name of the sliding friction element of each contact of the group, or None
     level : margin, N, at which the event occurs
     """
-    elements, frictions = rows.elements, rows.friction_elements
-    grip_of = {elements[n].contact: elements[n] for n in members}
-    order, coefficients = list[int](), list[float]()
-    for c in (row for row in group if row < rows.contact_count):
-        element = grip_of.get(c)
-        order += [c, *(element.rows if element is not None else (-1, -1))]
-        coefficients.append(element.static if element is not None else 0.0)
-    constants = np.zeros(len(order)).tolist()
-    joints = [n for n in members if elements[n].contact is None]
-    limits = {
-        n: elements[n].static * load.value for n in joints if isinstance(load := elements[n].normal_load, ConstantLoad)
-    }
-    loaded, balls = dict[int, int](), list[int]()
-    for n in joints:
-        held = [row if row in group else -1 for row in elements[n].rows]
-        if len(held) == LOADS:
-            # With an unknown a, |(t1, t2)| <= a and |(a, t3)| <= limit are the cone of three components.
-            balls.append(len(order))
-            order += [-1, *held[:-1]]
-            constants += LOADS * [0.0]
-            coefficients.append(1.0)
-            held = [-1, held[-1]]
-        order += [-1, *held, *(-1 for _ in range(LOADS - 1 - len(held)))]
-        constants += [max(limits.values()) if n in limits else 0.0, *(0.0 for _ in range(LOADS - 1))]
-        if n not in limits:
-            loaded[n] = len(coefficients)
-        coefficients.append(limits[n] / max(limits.values()) if n in limits else elements[n].static)
-    some = (np.array(order) >= 0)[:, None]
+    cones, frictions = _cones_of(rows, group, members), rows.friction_elements
+    order, coefficients, loaded, balls = cones.rows, cones.coefficients, cones.loaded, cones.balls
+    known = (np.array(order) >= 0)[:, None]
     redistributions = np.pad(redistributions, ((0, 0), (0, len(balls))))
-    basis = redistributions[order] * some
+    basis = redistributions[order] * known
     for k, first in enumerate(balls, redistributions.shape[1] - len(balls)):
         basis[[first, first + LOADS + 1], k] = 1.0
     bearings = [_bearing_forces(rows, distribution, n, group, redistributions) for n in loaded]
     # With limits in proportion to loads, the margin is a local maximum: that next to the present loads.
-    present = distribution.offset[order] * some[:, 0] * bool(loaded)
+    present = distribution.offset[order] * known[:, 0] * bool(loaded)
     return Patch(
         frictions[members[0]],
         "patch",
@@ -87,8 +63,8 @@ def common_margin(
         level,
         tuple(frictions[n].name for n in members),
         names,
-        tuple(np.concatenate([np.array(constants) + present, *(of.constants for of in bearings)]).tolist()),
-        _rows_of([distribution.weights[order] * some, *(of.weights for of in bearings)]),
+        tuple(np.concatenate([np.array(cones.constants) + present, *(of.constants for of in bearings)]).tolist()),
+        _rows_of([distribution.weights[order] * known, *(of.weights for of in bearings)]),
         _rows_of([basis, *(of.redistributions for of in bearings)]),
         tuple(coefficients),
         (*sliding, *(None for _ in coefficients[len(sliding) :])),
@@ -96,6 +72,55 @@ def common_margin(
         tuple(loaded.values()),
         _rows_of([of.per_load for of in bearings]),
     )
+
+
+class _Cones(NamedTuple):
+    """Friction cones of the contacts and joints of a group, with LOADS components of load each.
+
+    Attributes
+    ----------
+    rows : index of the row of each component: normal load, followed by friction; -1 if there is none
+    constants : constant part of each component; the limits of joints with constant friction, over `coefficients`
+    coefficients : friction coefficient of each cone
+    loaded : index of the cone of each joint with a limit in proportion to its load, by friction element
+    balls : indices in `rows` of the first components of ball joints, which have two cones each
+    """
+
+    rows: list[int]
+    constants: list[float]
+    coefficients: list[float]
+    loaded: dict[int, int]
+    balls: list[int]
+
+
+def _cones_of(rows: ContactRows, group: Sequence[int], members: Sequence[int]) -> _Cones:
+    """Return the friction cones of a group of contacts and joints; see `common_margin` for the arguments."""
+    elements, cones = rows.elements, _Cones([], [], [], {}, [])
+    element_of = {elements[n].contact: elements[n] for n in members}
+    for c in (row for row in group if row < rows.contact_count):
+        element = element_of.get(c)
+        cones.rows.extend([c, *(element.rows if element is not None else (-1, -1))])
+        cones.constants.extend(LOADS * [0.0])
+        cones.coefficients.append(element.static if element is not None else 0.0)
+    joints = [n for n in members if elements[n].contact is None]
+    limits = {
+        n: elements[n].static * load.value for n in joints if isinstance(load := elements[n].normal_load, ConstantLoad)
+    }
+    for n in joints:
+        held = [row if row in group else -1 for row in elements[n].rows]
+        if len(held) == LOADS:
+            # With an unknown a, |(t1, t2)| <= a and |(a, t3)| <= limit are the cone of three components.
+            cones.balls.append(len(cones.rows))
+            cones.rows.extend([-1, *held[:-1]])
+            cones.constants.extend(LOADS * [0.0])
+            cones.coefficients.append(1.0)
+            held = [-1, held[-1]]
+        cones.rows.extend([-1, *held, *(-1 for _ in range(LOADS - 1 - len(held)))])
+        cones.constants.extend([max(limits.values()) if n in limits else 0.0, *(0.0 for _ in range(LOADS - 1))])
+        if n not in limits:
+            cones.loaded[n] = len(cones.coefficients)
+        cones.coefficients.append(limits[n] / max(limits.values()) if n in limits else elements[n].static)
+    return cones
 
 
 @dataclass(frozen=True)

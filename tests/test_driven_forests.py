@@ -198,6 +198,22 @@ def test_runs(name, method, monkeypatch):
     close(found.power.balance, true.power.balance, 1e-8, "balance")
 
 
+def test_passes_flat_poses(monkeypatch):
+    """A parallelogram whose crank is driven through the poses in which its rows become dependent."""
+
+    def turned():
+        bars, joints = chain([[0, 0, 0], [0.01, 0, 1.0], [1.01, 0, 1.0], [1.0, 0, 0]])
+        system = moved([*bars, *joints, quirk.Drive("motor", joints[0], quirk.Motion.constant_rate(2.0))])
+        return quirk.simulate(system, 2.0, rtol=1e-10, output=0.2)
+
+    found = turned()
+    monkeypatch.setattr(f"{TABLES}.forest_with_closings", lambda *_: (None, [], None))
+    true = turned()
+    close(found["bar1"].position, true["bar1"].position, 1e-12, "coupler")
+    close(found["motor"].effort, true["motor"].effort, 1e-10, "motor")
+    assert np.abs(found.power.balance).max() < 1e-9
+
+
 def again(items):
     """The last driver twice."""
     return [*items, quirk.Drive("again", items[-1].joint, items[-1].motion)]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..errors import SimulationError
 from ..result.result import Result
 from ..util import output, validate
 from .parser import UsageError
@@ -54,3 +55,19 @@ def write(result: Result, paths: Sequence[Path]) -> None:
     for path in paths:
         WRITERS[path.suffix.lower()](result, path)
         print(f"wrote {path}")
+
+
+def write_result(compute: Callable[[], Result], paths: Sequence[Path]) -> str:
+    """Compute a result, print its summary, write it to the files `paths`, and return its status.
+
+    If the computation fails, the part computed so far is written.
+    """
+    try:
+        result = compute()
+    except SimulationError as error:
+        if error.result is not None and paths:
+            write(error.result, paths)
+        raise
+    print(result.summary())
+    write(result, paths)
+    return result.status

@@ -7,11 +7,10 @@ import sys
 
 import numpy as np
 
-from ..errors import SimulationError
 from ..io.modelfile import ModelText
 from ..simulation.output_schedule import output_times
 from ..simulation.prescribed.kinematics import kinematics
-from .files import checked, write
+from .files import checked, write_result
 from .models import model_at
 from .parser import UsageError
 from .values import values_of
@@ -22,15 +21,7 @@ def command(options: argparse.Namespace) -> str:
     model = model_at(options.model)
     times = _times(options, model)
     paths = checked("kinematics", options.out)
-    try:
-        result = kinematics(model.system, times, progress=sys.stderr.isatty())
-    except SimulationError as error:
-        if error.result is not None and paths:
-            write(error.result, paths)
-        raise
-    print(result.summary())
-    write(result, paths)
-    return result.status
+    return write_result(lambda: kinematics(model.system, times, progress=sys.stderr.isatty()), paths)
 
 
 def _times(options: argparse.Namespace, model: ModelText) -> np.ndarray:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ..errors import SimulationError
 from ..simulation.simulate import simulate
-from .files import checked, write
+from .files import checked, write_result
 from .models import model_at, run_options
 
 
@@ -15,12 +14,4 @@ def command(options: argparse.Namespace) -> str:
     model = model_at(options.model)
     given = run_options(options, model.run)
     paths = checked("run", options.out)
-    try:
-        result = simulate(model.system, **given)
-    except SimulationError as error:
-        if error.result is not None and paths:
-            write(error.result, paths)
-        raise
-    print(result.summary())
-    write(result, paths)
-    return result.status
+    return write_result(lambda: simulate(model.system, **given), paths)

@@ -62,19 +62,23 @@ MOST_STEPS = 16
 def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: Any, distant: bool) -> bool:
     """Project the state y at time t (s) onto the constraints, in place; return False if the state is too far from them.
 
-    The last factorization of the rows is used, normally that of a nearby state; it is renewed if convergence is too
-    slow. `distant` means that it belongs to a distant state, such as the start of a long step. It is then used only if
-    a single iteration suffices; after its renewal, convergence is estimated from the displacement since then instead of
-    being tested by another iteration. The numbers of iterations and factorizations are added to counts.corrections and
-    counts.factorisations; `length` is the characteristic length of the system (m).
+    The last factorization of the rows is used, normally that of a nearby state. It is renewed if convergence is too
+    slow, and the iteration then begins again at the given state: near a singular configuration, corrections with the
+    factorization of another state may lead far away along the constraints. `distant` means that it belongs to a distant
+    state, such as the start of a long step. It is then used only if a single iteration suffices; after its renewal,
+    convergence is estimated from the displacement since then instead of being tested by another iteration. The numbers
+    of iterations and factorizations are added to counts.corrections and counts.factorisations; `length` is the
+    characteristic length of the system (m).
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
+    bodies = work.unprojected.shape[0]
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * largest_distance(constants, y) / length
     moved = moved_since_factorization(mechanism, y, length)
     for level in range(2):
         if level == VELOCITIES:
             round_off = (round_off + ROUND_OFF) * speed(constants, y, length)
         previous, renewed, done = np.inf, False, False
+        copy(y[:bodies], work.unprojected)
         for _ in range(MOST_STEPS):
             if factored_recursively(mechanism):
                 size = correct_recursively(mechanism, t, y, level, length)
@@ -84,7 +88,7 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
                 solve_once(mechanism)
                 size = displace(constants, y, work.wrench, level, length)
             counts.corrections += 1
-            if level == POSES and previous == np.inf and not renewed:
+            if level == POSES and previous == np.inf:
                 put(work.summary, CORRECTION, size)
             if not size < np.inf:
                 return False
@@ -101,6 +105,8 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
                 if renewed and rate >= 0.5:
                     done = size < STAGNANT or (level == VELOCITIES and size < STAGNANT * speed(constants, y, length))
                     break
+                if not renewed:
+                    copy(work.unprojected, y[:bodies])
                 renew(mechanism, t, y)
                 counts.factorisations += 1
                 renewed, size = True, np.inf

@@ -84,6 +84,7 @@ class Workspace(NamedTuple):
     B, Q : blocks of the factorization of S
     wrench, applied_wrench : loads on bodies, and their values before constraint loads were added
     motion, change : velocities, accelerations or displacements of bodies, with rotations multiplied by W^-1
+    unprojected : positions, orientations and velocities of bodies before their projection onto the constraints
     lengths : (8 K,) squared norms of the rows A W
     measure : (8 K,) distances of rows from the span of others, in the uniform metric, at their selection; zero for
         dropped rows
@@ -110,6 +111,7 @@ class Workspace(NamedTuple):
     applied_wrench: np.ndarray
     motion: np.ndarray
     change: np.ndarray
+    unprojected: np.ndarray
     lengths: np.ndarray
     measure: np.ndarray
     floor: np.ndarray

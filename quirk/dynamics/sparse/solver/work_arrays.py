@@ -7,6 +7,7 @@ import numpy as np
 from quirk.dynamics.model.layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
 from quirk.jit.simd import aligned
 
+from ..kernels.bodies import STATE
 from ..kernels.rows import HINGE, POINT, UNITS
 from ..kernels.workspace import SUMMARY, Extended, Workspace
 from ..symbolic.blocks import Pattern, block_size
@@ -36,6 +37,7 @@ def work_arrays(tables: Tables, pattern: Pattern) -> Workspace:
         applied_wrench=aligned(lanes * WRENCH_SIZE),
         motion=aligned(lanes * WRENCH_SIZE),
         change=aligned(lanes * WRENCH_SIZE),
+        unprojected=aligned(lanes // 8 * STATE),
         lengths=aligned(8 * K),
         measure=aligned(8 * K),
         floor=aligned(8 * K),

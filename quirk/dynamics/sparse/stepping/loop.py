@@ -21,7 +21,7 @@ from ..kernels.workspace import METHOD
 from .discontinuity_test import needs_search
 from .event_location import search_for_events
 from .event_sides import determine_signs
-from .method_kernels import close, replan, take
+from .method_kernels import close, needs_runge_kutta, replan, take
 from .run_state import PIECE_SIZE, Restart, RunState, Settings, StepOutcome, StepPosition
 from .singular_steps import ends_beside_singular, store_pivots
 from .step_control import accepted, advance_indices, choose_end, fixed_step_end, shortest, stalled
@@ -84,7 +84,7 @@ def try_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
     h = clock.t_new - clock.t
     if run.stop[0] != 0:
         return StepOutcome.STOPPED
-    if counts.singular_within != 0:
+    if counts.singular_within != 0 or needs_runge_kutta(mechanism, stepper, settings, run, h, error < math.inf):
         counts.singular_within = 0
         counts.rejected += 1
         return StepOutcome.SINGULAR

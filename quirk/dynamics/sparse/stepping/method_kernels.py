@@ -33,6 +33,12 @@ def keep_rejected_size(mechanism: Mechanism, stepper: Any, run: RunState, h: flo
     """
 
 
+@kernel
+def never(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, h: float, ended: bool) -> bool:
+    """Return False: the method takes all steps itself."""
+    return False
+
+
 # take(mechanism, stepper, settings, run, h) fills run.y_new with the state at clock.t_new, projected onto the
 # constraints if the run uses projection. It returns the ratio of error to tolerance, infinity if the state cannot be
 # computed, 0 for fixed steps; and may shorten the step.
@@ -49,6 +55,10 @@ parts = ByClass(1, undivided)
 # replan(mechanism, stepper, run, h, ended) may change the size chosen for the next step, such as after a step of size h
 # has been rejected; `ended` is true if the end of that step has been computed.
 replan = ByClass(1, keep_rejected_size)
+# needs_runge_kutta(mechanism, stepper, settings, run, h, ended) is for methods that do not cross singular
+# configurations. It returns whether a step of size h leads across one, and sets clock.t_new to the time up to which a
+# Runge-Kutta method takes the steps; `ended` is true if the end of the step has been computed.
+needs_runge_kutta = ByClass(1, never)
 
 
 def implement(
@@ -60,6 +70,7 @@ def implement(
     close: Callable[..., Any],
     parts: Callable[..., Any] = undivided,
     replan: Callable[..., Any] = keep_rejected_size,
+    needs_runge_kutta: Callable[..., Any] = never,
 ) -> None:
     """Register the kernels of an integration method, whose data are records of the class `stepper`.
 
@@ -71,7 +82,16 @@ def implement(
     close : function that prepares the next step after an accepted step
     parts : function that returns the number of parts into which a recorded step is divided
     replan : function that chooses the step size after a rejected step
+    needs_runge_kutta : function that returns whether a Runge-Kutta method must repeat the step
     """
-    given = {"take": take, "between": between, "estimate": estimate, "close": close, "parts": parts, "replan": replan}
-    for name, one in given.items():
+    kernels = {
+        "take": take,
+        "between": between,
+        "estimate": estimate,
+        "close": close,
+        "parts": parts,
+        "replan": replan,
+        "needs_runge_kutta": needs_runge_kutta,
+    }
+    for name, one in kernels.items():
         globals()[name].add(stepper, one)

@@ -203,6 +203,7 @@ class TaylorStepper:
             slope=aligned(size),
             end_slope=aligned(size),
             change=aligned(size),
+            middle_pivots=aligned(len(solver.work.pivots)),
             step_data=SeriesData(),
         )
 

@@ -30,7 +30,7 @@ from .radau_iterations import begin, compute_derivatives, factorise, holds_singu
 from .radau_record import Radau, add_weighted_sum, clear, evaluate_polynomial, state_at_point, state_to_rotating
 from .run_state import RunState, Settings
 from .step_control import in_piece
-from .step_kernels import keep_last_stage, project_step_end, projects, slope_at
+from .step_kernels import keep_last_stage, project_step_end, projects, slope_at, slope_at_start
 
 # If the convergence rate exceeds this, derivatives are computed again for the next step.
 SLOW = 0.02
@@ -47,7 +47,7 @@ def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState
     """Take a step of size h; return the ratio of error to tolerance."""
     known = stepper.step_data
     if run.counts.fresh != 0 or known.since != run.clock.t:
-        slope_at(mechanism, settings, run, in_piece(run, run.clock.t), run.y, stepper.slope, False)
+        slope_at_start(mechanism, settings, run, stepper.slope)
         run.counts.fresh = 0
         if run.stop[0] != 0:
             return np.inf

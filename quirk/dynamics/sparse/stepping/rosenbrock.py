@@ -31,8 +31,9 @@ from .discontinuity_test import record_functions
 from .loop import take_steps, take_watched_steps
 from .method_kernels import implement
 from .run_state import RunState, Settings
+from .singular_steps import reaches_singular
 from .step_control import in_piece, keeps_to_constraints
-from .step_kernels import keep_last_stage, project_step_end, projects, slope_at, tolerance_of_work
+from .step_kernels import keep_last_stage, project_step_end, projects, slope_at, slope_at_start, tolerance_of_work
 
 
 @fields
@@ -111,7 +112,7 @@ def take(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, ru
     """Take a step of size h; return the ratio of error to tolerance."""
     e, constants = stepper.gamma * h, mechanism.constants
     if run.counts.fresh != 0 or stepper.step_data.since != run.clock.t:
-        slope_at(mechanism, settings, run, in_piece(run, run.clock.t), run.y, stepper.slope, False)
+        slope_at_start(mechanism, settings, run, stepper.slope)
         run.counts.fresh = 0
         if run.stop[0] != 0:
             return np.inf
@@ -334,7 +335,9 @@ def step_error(
     return worst
 
 
-implement(RosenbrockMethod, take=take, between=between, estimate=estimate, close=close)
+implement(
+    RosenbrockMethod, take=take, between=between, estimate=estimate, close=close, needs_runge_kutta=reaches_singular
+)
 
 
 @entry(needed_by="stiff runs need", effort=8)

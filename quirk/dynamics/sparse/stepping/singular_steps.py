@@ -13,6 +13,7 @@ step across it is close to it.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -184,3 +185,28 @@ def plan_passage(mechanism: Mechanism, run: RunState, passages: np.ndarray, h: f
     limit = clock.h if clock.usual > 0.0 else h
     clock.h = passing_step(passages, way, limit)
     clock.usual, clock.crossing = max(clock.usual, limit), 1.0 if clock.h > way else 0.0
+
+
+@kernel
+def leave_to_runge_kutta(run: RunState, way: float, h: float) -> bool:
+    """Return whether a step of size h (s) leads across a singular configuration, or ends before it by a small distance.
+
+    `way` is the time from the start of the step to the singular configuration, s. If the result is true, clock.t_new
+    becomes the time at which the distance from it is at least that at the start of the step.
+    """
+    if not way < BEYOND * h:
+        return False
+    run.clock.t_new = run.clock.t + max(h, 2.0 * way)
+    return True
+
+
+@kernel
+def reaches_singular(
+    mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, h: float, ended: bool
+) -> bool:
+    """Return whether a step of size h (s) leads across a singular configuration, or ends shortly before one.
+
+    `ended` is true if the end of the step has been computed. If the result is true, a Runge-Kutta method takes the
+    steps up to clock.t_new, which is set.
+    """
+    return settings.fixed == 0 and leave_to_runge_kutta(run, time_to_singular(mechanism, run, h, ended, 0.0), h)

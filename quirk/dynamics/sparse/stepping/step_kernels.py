@@ -20,7 +20,7 @@ from ..kernels.work_error import work_magnitude, work_tolerance
 from ..kernels.workspace import CORRECTION
 from .discontinuity_probe import continue_from_last_stage
 from .run_state import RunState, Settings
-from .step_control import keeps_to_constraints
+from .step_control import in_piece, keeps_to_constraints
 
 
 @kernel
@@ -66,6 +66,16 @@ def slope_at(
     else:
         evaluate(mechanism, t, y, alpha, beta, slope)
         run.counts.evaluations += 1
+
+
+@kernel
+def slope_at_start(mechanism: Mechanism, settings: Settings, run: RunState, slope: np.ndarray) -> None:
+    """Compute y' at the start of a step, in `slope`, if another method took the last step or the state has jumped.
+
+    Independent rows are selected for this state, because the other method may have used others.
+    """
+    on_constraints = keeps_to_constraints(mechanism, settings) and run.counts.steps % settings.interval == 0
+    slope_at(mechanism, settings, run, in_piece(run, run.clock.t), run.y, slope, on_constraints)
 
 
 @kernel

@@ -50,6 +50,7 @@ class SeriesData(Fields):
     next_longest, next_last, next_unswitched : the same quantities for the next step
     of_work, of_power : tolerance of the work in a step at the last evaluated state: a constant, J, and a part per unit
         of step size, W
+    watched : 1 if the pivots in the middle of the current step are known, otherwise 0
     """
 
     since: float
@@ -62,6 +63,7 @@ class SeriesData(Fields):
     next_unswitched: float
     of_work: float
     of_power: float
+    watched: float
 
 
 @record
@@ -77,6 +79,7 @@ class StepSeries(NamedTuple):
     bodies, carried : coefficients of bodies and of auxiliary states, with one half of each array for each step
     slope, end_slope : (size,) y' at the start of the step and at its end
     change : (size,) scratch array
+    middle_pivots : pivots of all rows in the middle of the step, if step_data.watched is 1
     step_data : times, step sizes and tolerances of the two steps
     """
 
@@ -87,6 +90,7 @@ class StepSeries(NamedTuple):
     slope: np.ndarray
     end_slope: np.ndarray
     change: np.ndarray
+    middle_pivots: np.ndarray
     step_data: SeriesData
 
 

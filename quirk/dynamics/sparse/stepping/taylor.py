@@ -20,21 +20,18 @@ from ..kernels.mechanism import Mechanism
 from .loop import take_steps, take_watched_steps
 from .method_kernels import MOST_PARTS, implement
 from .run_state import RunState, Settings
-from .step_control import choose_end, in_piece
-from .step_kernels import keep_last_stage, project_step_end, projects, slope_at
+from .step_control import in_piece
+from .step_kernels import keep_last_stage, project_step_end, projects, slope_at, slope_at_start
 from .step_series import (
     StepSeries,
     coefficients,
     defect,
-    nearly_dependent,
     store_work_tolerance,
     sum_series,
 )
+from .taylor_passages import series_reaches_singular, watch_pivots
 from .taylor_step_size import compute_series, step_size_for_order
 
-# A step that ends so close to a singular configuration that the next is shorter than STUCK times it is extended by
-# FURTHER, to pass the configuration: its last terms are then about the tolerance.
-STUCK, FURTHER = 0.5, 1.1
 # Allowed difference of the rates at the end of a step from those of the series, over the rate of the last term at the
 # tolerance. With a larger difference the truncated terms are larger than the last ones, and the step is repeated.
 ASTRAY = 3.0
@@ -52,7 +49,7 @@ def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Run
     """Take a step of size h, or shorter if the series converges slowly; return the ratio of error to tolerance."""
     known, clock = stepper.step_data, run.clock
     if run.counts.fresh != 0 or known.since != clock.t:
-        slope_at(mechanism, settings, run, in_piece(run, clock.t), run.y, stepper.slope, False)
+        slope_at_start(mechanism, settings, run, stepper.slope)
         run.counts.fresh = 0
         if run.stop[0] != 0:
             return np.inf
@@ -69,16 +66,14 @@ def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Run
         if run.stop[0] != 0:
             return np.inf
         h = clock.t_new - clock.t
+    if settings.fixed == 0:
+        h = watch_pivots(mechanism, stepper, settings, run, h)
+        if run.stop[0] != 0:
+            return np.inf
     if not arrive(mechanism, stepper, settings, run, h):
         return np.inf
     if settings.fixed > 0:
         return 0.0
-    cut = clock.t_new < clock.t + known.longest
-    if nearly_dependent(mechanism, settings) and known.next_longest < STUCK * h and not cut:
-        clock.h = FURTHER * h
-        h = choose_end(settings, run)
-        if not arrive(mechanism, stepper, settings, run, h):
-            return np.inf
     return defect(mechanism, stepper, settings, h, h, run.y_new) / ASTRAY
 
 
@@ -214,7 +209,15 @@ def parts(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Ru
     return min(MOST_PARTS, max(1, math.ceil(h / longest))) if longest > 0.0 else MOST_PARTS
 
 
-implement(StepSeries, take=take, between=between, estimate=estimate, close=close, parts=parts)
+implement(
+    StepSeries,
+    take=take,
+    between=between,
+    estimate=estimate,
+    close=close,
+    parts=parts,
+    needs_runge_kutta=series_reaches_singular,
+)
 
 
 @entry(needed_by="runs by Taylor series need", effort=8)

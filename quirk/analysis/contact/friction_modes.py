@@ -370,37 +370,39 @@ def sliding_mode(
     """
     e = found.slip_directions[k]
     assert e is not None
-    heading, moving = tuple(float(part) for part in e), element.slip_direction is not None
+    heading, slips = tuple(float(part) for part in e), element.slip_direction is not None
     # The compiled model contains the direction of friction with a constant load, which turns, and of other friction at
     # the end of slip. Impacts reverse both.
     differs = _has_turned if friction.takes == CONSTANT else _has_reversed
-    slid = (
+    was_sliding = (
         before is not None
         and before.sticking_components is None
         and before.side == side
         and before.reversal_speed == 0.0
     )
-    kept = before is not None and not differs(heading, before.direction)
+    keeps_direction = before is not None and not differs(heading, before.direction)
     ends = (
-        moving
+        slips
         and _renews_direction(friction)
         and before is not None
         and before.sticking_components is None
         and _is_ending(before, element.slip_speed)
     )
-    kept = kept and before is not None and before.is_ending == ends
+    keeps_direction = keeps_direction and before is not None and before.is_ending == ends
     level = ENDS * floor if element.slip_speed >= (1 - ROUND_OFF) * FASTER * ENDS * floor else floor
     if _renews_direction(friction) and not ends:
-        kept = kept and before is not None and (before.ending_speed > before.floor or level == floor)
-    if moving and before is not None and slid and kept:
+        keeps_direction = (
+            keeps_direction and before is not None and (before.ending_speed > before.floor or level == floor)
+        )
+    if slips and before is not None and was_sliding and keeps_direction:
         # Continued sliding reuses the compiled model if its load is shared as before.
         return replace(before, slip_direction=heading, load_rows=load)
-    slack: float | None = 0.0 if moving else floor
-    if not moving and found.driven[k]:
-        slack = None
+    reversal_speed: float | None = 0.0 if slips else floor
+    if not slips and found.driven[k]:
+        reversal_speed = None
     # Slip that begins without an event of its load was not held, as rows were redundant.
-    crept = before is not None and (before.sticking_components is None or moving)
-    creep = before.creep if before is not None and crept else None
+    creeps = before is not None and (before.sticking_components is None or slips)
+    creep = before.creep if before is not None and creeps else None
     if ends:
         assert before is not None
         level = before.ending_speed
@@ -410,7 +412,7 @@ def sliding_mode(
         heading,
         floor,
         side,
-        reversal_speed=slack,
+        reversal_speed=reversal_speed,
         slip_direction=heading,
         load_rows=load,
         creep=creep,

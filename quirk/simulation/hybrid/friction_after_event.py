@@ -52,7 +52,7 @@ def friction_modes_after_event(
     before : states of the friction elements before the change
     shares : loads expressed by multipliers
     """
-    friction_modes, as_one = {}, _pairs_at_relative_rest(rows, solution)
+    friction_modes, resting_pairs = {}, _pairs_at_relative_rest(rows, solution)
     for k, (element, friction) in enumerate(zip(rows.elements, rows.friction_elements, strict=True)):
         e, side, former = solution.slip_directions[k], rows.sides[k], before.get(friction.name)
         loaded = element.contact is None or solution.active[element.contact]
@@ -77,7 +77,7 @@ def friction_modes_after_event(
             # Rows without response, exactly 0: drivers and other constraints prescribe their slip.
             creep = max(CREEP * slow[element.rows].max(), LEAST_CREEP * rows.units[element.rows].max())
         elif len(independent) < len(element.rows) and (
-            element.contact is None or _pair_of_bodies(friction) not in as_one
+            element.contact is None or _pair_of_bodies(friction) not in resting_pairs
         ):
             limit = float(slow[element.rows].max())
             shortest = SHORT_SLIDING * REST_SPEED * rows.units[element.rows].max() / limit

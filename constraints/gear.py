@@ -116,9 +116,9 @@ def checked_carrier(owner: str, carrier: Any, carried: tuple[Body | Ground, ...]
 class Gear(Constraint):
     """A pair of gears, 1 row: (theta_j - theta_c) = ratio (theta_i - theta_c), about axes fixed in a carrier.
 
-    Only the angles are coupled: bearings are separate joints, and carry no tooth force. Angles are measured from the
-    initial poses. A ratio of integers (up to 200 teeth per wheel) is imposed on the angles, over any number of turns;
-    any other ratio is imposed on the rates, and the angles drift by the integration error.
+    Only the angles are coupled: bearings are separate joints, and the forces between teeth do not load them. Angles are
+    measured from the initial poses. A ratio of integers (up to 200 teeth per wheel) is imposed on the angles, over any
+    number of turns; any other ratio is imposed on the rates, and the angles drift by the integration error.
 
     Parameters
     ----------
@@ -140,8 +140,8 @@ class Gear(Constraint):
         Total free travel of gear j while gear i is held, rad, half of it on either side
         of the initial poses. Flanks are rigid, with impacts, unless `stiffness` is given.
     stiffness, damping : float, optional
-        Spring, N m/rad, and damper, N m s/rad, of the flanks, along gear j. The system
-        then receives a force element, "<name> flanks", in place of the row.
+        Stiffness, N m/rad, and damping, N m s/rad, of the teeth in contact, about gear j.
+        The system then receives a force element, "<name> flanks", in place of the row.
     restitution, rest_speed : float, optional
         Impacts of rigid flanks with backlash, as for `Stop`.
 

@@ -14,11 +14,11 @@ from ..functions.expression import Expression
 
 @dataclass(frozen=True)
 class Watched:
-    """Function of (t, state) given by an expression of t, `state`, and names of bodies and joints.
+    """Function of (t, state) given by an expression of t, `state`, and names of bodies and constraints.
 
     Attributes
     ----------
-    expression : Expression of t, state and those names of parts that are identifiers
+    expression : Expression of t, state and the names of bodies and constraints that are valid Python identifiers
     names : names of the bodies and constraints in the expression
     """
 

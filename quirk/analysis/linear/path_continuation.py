@@ -8,7 +8,7 @@ turning points, where K is singular.
 
 Beams are much stiffer in extension than in bending. A step that rotates beam segments also stretches them, in
 proportion to the square of the rotation. Therefore the strains of the segments are additional unknowns, as in
-`mixed_newton`: K contains the loads of strains that are linear in the step.
+`mixed_newton`, and their loads are linearized in the strains, which do not grow with the square of the rotation.
 
 Where a one-sided spring engages or disengages, K jumps and the path has a corner. The path continues in the direction
 for which the determinant of K, g_p and the tangent keeps its sign. K and g_p on the two sides agree along their common

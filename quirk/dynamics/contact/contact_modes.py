@@ -223,7 +223,7 @@ def _jacobian(
 
 
 def active_rows(W: np.ndarray, elements: Sequence[FrictionElement], trial: TrialModes) -> np.ndarray:
-    """Return a mask (r,) of the rows with the constraint w = 0: loaded contacts and sticking friction.
+    """Return a mask (r,) of the rows whose relative acceleration must vanish: loaded contacts and sticking friction.
 
     Rows along which a force causes no acceleration are excluded. W is the matrix of the contact problem, `elements` are
     its friction elements, and `trial` are the contact modes.

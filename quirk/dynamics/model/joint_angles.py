@@ -79,9 +79,10 @@ class CountedJoints:
         return np.einsum("krc,...kc->...kr", self.forms, r).reshape(*r.shape[:-1], 2, 2)
 
     def first_quadrants(self, orientation: np.ndarray) -> np.ndarray:
-        """Return the quadrants (K, 2), from -2 to 1, of the plane vectors of K joints at the start of a run.
+        """Return the quadrants (K, 2), numbered -2 to 1, of the two plane vectors of each of K joints at the start.
 
-        `orientation` (n, 4) are the initial orientations of n bodies.
+        The polar angles of these vectors are half the sum and half the difference of two joint angles. `orientation`
+        (n, 4) are the initial orientations of n bodies.
         """
         return quadrants_of(self.plane_vectors(orientation))
 

@@ -125,7 +125,9 @@ def _cones_of(rows: ContactRows, group: Sequence[int], members: Sequence[int]) -
 
 @dataclass(frozen=True)
 class _BearingForces:
-    """Forces (6,) in the two bearings of a joint, axes of body i, as functions of multipliers and redistributions.
+    """Forces (6,) in the two bearings of a joint, axes of body i, as linear functions of constraint loads.
+
+    Redundant constraints leave the loads undetermined up to self-equilibrated loads, called redistributions.
 
     Attributes
     ----------

@@ -108,13 +108,19 @@ def eliminate_slide(array: Any, o: Any, inertia: Any, turns: bool) -> Freedom:
 
 
 def keep_load_of_turn(joints: Any, j: Any, inertia: Any) -> None:
-    """Store the data from which the moment about z of a driven hinge follows; see `keep_load`."""
+    """Store the data from which the moment about z of the driver of a hinge is computed by `load_of`.
+
+    The hinge begins at element j of `joints`; `inertia` is the articulated inertia of its body, with the bias loads.
+    """
     _, T, J, _, moment = inertia
     keep_load(joints, j + FREEDOM, T[2], J[2], lane_of(moment, 2))
 
 
 def keep_load_of_slide(joints: Any, j: Any, inertia: Any) -> None:
-    """Store the data from which the force along z of a driven slider follows; see `keep_load`."""
+    """Store the data from which the force along z of the driver of a slider is computed by `load_of`.
+
+    The slider begins at element j of `joints`; `inertia` is the articulated inertia of its body, with the bias loads.
+    """
     M, T, _, force, _ = inertia
     keep_load(joints, j + FREEDOM, M[2], transposed(T)[2], lane_of(force, 2))
 
@@ -130,7 +136,11 @@ def keep_load(joints: Any, o: Any, by_shift: Any, by_turn: Any, load: Any) -> No
 
 
 def load_of(joints: Any, o: Any, shift: Any, turn: Any) -> Any:
-    """Return the load of a driver for the accelerations `shift` and `turn` of its body; see `keep_load`."""
+    """Return the load of a driver, a force or moment, from the accelerations of its body.
+
+    `shift` is the linear and `turn` the angular acceleration. The data stored by `keep_load` begin at element o of
+    `joints`.
+    """
     taken = sum_of_lanes(load4(joints, o + MOMENTUM_SHIFT) * shift + load4(joints, o + MOMENTUM_TURN) * turn)
     return at(joints, o + ALONE) + lane_of(taken, 0)
 

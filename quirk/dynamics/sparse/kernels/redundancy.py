@@ -173,9 +173,9 @@ def select_rows(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> boo
 
 @kernel
 def mass_metric_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Compute the rows at time t (s) and state y, in work.G, and their squared norms in the mass metric.
+    """Compute the constraint rows at time t (s) and state y, in work.G.
 
-    The squared norms are written to work.lengths.
+    Their squared norms in the mass metric are written to work.lengths.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     free_motion(constants, y, work.kin)
@@ -224,9 +224,9 @@ def factorise_selected(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 def suits_recursion(mechanism: Mechanism, t: float, y: np.ndarray) -> bool:
     """Return whether accelerations can be computed by recursion over the joints, without multipliers.
 
-    They cannot if multipliers of all rows are required at every state: by friction or, for systems with very different
-    inertias, to detect a loss of accuracy. For systems with loops, independent loop-closing rows are selected at time t
-    (s) and state y; the multipliers of those that do work are computed.
+    The result is False if every evaluation needs the multipliers of all rows: for friction, or to detect a loss of
+    accuracy in systems with very different inertias. If the system has loops, an independent set of loop-closing rows
+    is selected at time t (s) and state y. Of these, only the multipliers of rows that do work are computed.
     """
     if mechanism.recursion.entries.shape[0] == 0:
         return False

@@ -1,4 +1,4 @@
-"""Switching between an explicit and an implicit method, to the one that advances further for its cost.
+"""Switching between an explicit and an implicit method, to the one that advances further per evaluation of y'.
 
 The steps of an explicit method are short for one of three reasons: the motion changes fast; a component that has
 already decayed is stiff; or round-off limits the error estimate. In the second case step sizes may be well below the
@@ -10,7 +10,7 @@ instead of these.
 A trial decides whether the implicit method is still faster: the explicit method takes a few steps, and the method that
 advances further for its cost is used from then on. Costs are counted in evaluations and not measured in time, so that
 runs are reproducible bit for bit. A decision is made when the work since the last decision equals all work before it,
-so that wrong decisions at most double the cost of a run. A break is a time at which a step must end.
+so that wrong decisions at most double the cost of a run.
 """
 
 from __future__ import annotations

@@ -95,9 +95,10 @@ def _of_profiles(solver: Solver) -> list[list[int]]:
 
 
 def _of_relations(solver: Solver) -> list[list[int]]:
-    """Return the table entries of the constraints with user functions, one list of integers per constraint.
+    """Return the integers with which compiled code finds jumps of user-defined constraints, a list per constraint.
 
-    The second time derivative of the residual of each row is monitored for jumps.
+    They are the function's address, its inputs and its outputs in the table of relations. Jumps are those of the second
+    time derivative of the residual of each row.
     """
     table, entries = solver.related.table, []
     for r, placed in enumerate(solver.model.relations):
@@ -125,7 +126,7 @@ def _of_motions(solver: Solver) -> list[list[int]]:
 
 
 def _called_with(table: MotionTable, m: int) -> tuple[int, int]:
-    """Return the arguments of the compiled call of motion m, a function of time: its address and its index.
+    """Return what compiled code needs to call motion m, a function of time: the function's address and an index.
 
     The index identifies the motion in reports of invalid values; `table` contains the data of all motions.
     """

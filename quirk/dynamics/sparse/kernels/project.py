@@ -39,8 +39,9 @@ from .workspace import CORRECTION, LEAST
 ROUND_OFF = 1e-15
 ROUND_OFF_ULPS = 4.0
 
-# Rows are renewed if the ratio of successive steps exceeds this.
-SLOW = 0.05
+# Rows are renewed if the ratio of successive steps exceeds SLOW. If it exceeds STALLED, the iteration also begins again
+# at the given state, once; after that it fails.
+SLOW, STALLED = 0.05, 0.5
 
 # Estimate of the rate of contraction after renewal of the rows: CURVATURE times the displacement since then, in rad or
 # lengths of the system, over the smallest pivot, at least LEFT due to round-off. CURVATURE bounds the second
@@ -63,12 +64,12 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
     """Project the state y at time t (s) onto the constraints, in place; return False if the state is too far from them.
 
     The last factorization of the rows is used, normally that of a nearby state. It is renewed if convergence is too
-    slow, and the iteration then begins again at the given state: near a singular configuration, corrections with the
-    factorization of another state may lead far away along the constraints. `distant` means that it belongs to a distant
-    state, such as the start of a long step. It is then used only if a single iteration suffices; after its renewal,
-    convergence is estimated from the displacement since then instead of being tested by another iteration. The numbers
-    of iterations and factorizations are added to counts.corrections and counts.factorisations; `length` is the
-    characteristic length of the system (m).
+    slow. Without convergence the iteration also begins again at the given state: near a singular configuration,
+    corrections with the factorization of another state may lead far away along the constraints. `distant` means that it
+    belongs to a distant state, such as the start of a long step. It is then used only if a single iteration suffices;
+    after its renewal, convergence is estimated from the displacement since then instead of being tested by another
+    iteration. The numbers of iterations and factorizations are added to counts.corrections and counts.factorisations;
+    `length` is the characteristic length of the system (m).
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     bodies = work.unprojected.shape[0]
@@ -77,9 +78,10 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
     for level in range(2):
         if level == VELOCITIES:
             round_off = (round_off + ROUND_OFF) * speed(constants, y, length)
-        previous, renewed, done = np.inf, False, False
+        previous, renewed, restored, done, steps = np.inf, False, False, False, 0
         copy(y[:bodies], work.unprojected)
-        for _ in range(MOST_STEPS):
+        while steps < MOST_STEPS:
+            steps += 1
             if factored_recursively(mechanism):
                 size = correct_recursively(mechanism, t, y, level, length)
             else:
@@ -88,7 +90,7 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
                 solve_once(mechanism)
                 size = displace(constants, y, work.wrench, level, length)
             counts.corrections += 1
-            if level == POSES and previous == np.inf:
+            if level == POSES and steps == 1:
                 put(work.summary, CORRECTION, size)
             if not size < np.inf:
                 return False
@@ -102,14 +104,16 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
                 done = True
                 break
             if rate > SLOW and (previous < np.inf or (distant and moved == np.inf)):
-                if renewed and rate >= 0.5:
+                if renewed and rate >= STALLED:
                     done = size < STAGNANT or (level == VELOCITIES and size < STAGNANT * speed(constants, y, length))
                     break
+                renewed = restored or rate < STALLED
                 if not renewed:
                     copy(work.unprojected, y[:bodies])
+                    restored, steps = True, 0
                 renew(mechanism, t, y)
                 counts.factorisations += 1
-                renewed, size = True, np.inf
+                size = np.inf
                 if distant:
                     moved = 0.0
             previous = size

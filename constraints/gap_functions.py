@@ -96,7 +96,7 @@ class BorderOf:
     number: int
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the distance from the border, m."""
+        """Return the distance of the sphere's center from the border, m, negative beyond the border."""
         x, y, _ = in_frame(*frames)
         return [PARTS[self.kind].borders(x, y, numbers)[self.number]]
 

@@ -163,8 +163,8 @@ class ElasticRope(ForceElement):
     def potential(self, t: Any, *frames: Place) -> Any:
         """Return the elastic energy of all sections, J, as a jet whose negative gradient gives the loads on the bodies.
 
-        The gradient is that of the work of the tensions on the bodies. At each drum with friction it includes the work
-        of the difference of the tensions on the two sides.
+        At a drum with friction this is not the gradient of the elastic energy: it also contains the work of the
+        difference of the tensions on the two sides of the drum.
         """
         now = strained(self, frames)
         work, energy = now.length[0].constant(0.0), now.length[0].constant(0.0)

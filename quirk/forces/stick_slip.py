@@ -236,7 +236,7 @@ class SlipBelow(SlipComponent):
     limit: float
 
     def shown(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the limit minus the squared slip over the limit, m/s."""
+        """Return v - s^2 / v, m/s, with the slip speed s and its limit v: positive below the limit."""
         slips = [one.rate for one in self.slip(t, i, j, list(self.radii))]
         return self.limit - sum(slip * slip for slip in slips) / self.limit
 

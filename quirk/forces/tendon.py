@@ -1,4 +1,4 @@
-"""Tendons over points of bodies: springs, dampers and muscles along a path."""
+"""Tendons through points of bodies: springs, dampers and muscles along a path."""
 
 from __future__ import annotations
 

@@ -165,9 +165,9 @@ def _truncated(x: Any, order: int) -> Any:
 
 
 def motions_of(owner: str, argument: str, value: Any) -> dict[str, Motion]:
-    """Return the components of a load as Motions, by attribute name such as "force_x", if one of them is a Motion.
+    """Return the components of a load as functions of time, `Motion`, by attribute name such as "force_x".
 
-    Otherwise the dict is empty. `owner` and `argument` name the load in errors.
+    The dict is empty if no component is given as a Motion. `owner` and `argument` name the load in errors.
     """
     listed = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
     if not any(isinstance(x, Motion) for x in listed):

@@ -104,7 +104,7 @@ class DeferredInterrupt:
         _KEYBOARD.handle_pending()
 
     def request_stop(self) -> None:
-        """Set the flag `stop`, at which compiled code returns."""
+        """Set the flag `stop`, so that compiled code returns early."""
         if self._stop is not None:
             self._stop[0] = 1
 

@@ -151,7 +151,7 @@ class Interpolant:
         return [self.segment.model.carried.state(y) for y in flat]
 
     def _index(self, place: Abscissa) -> np.ndarray:
-        """Return the index (p,) of the output before each point of `place`, among the outputs of the interpolant."""
+        """Return the indices (p,) of the outputs of the interpolant that precede the p points of `place`."""
         return np.searchsorted(self._rows, place.interval)
 
     def _lengths(self, place: Abscissa) -> np.ndarray:

@@ -29,7 +29,7 @@ def part_digests(system: System, events: Iterable[Event]) -> dict[str, str]:
 
 
 def system_digest(system: System) -> str:
-    """Return a digest of gravity, the names of active parts, and the absorbed closure errors of a system."""
+    """Return a digest of gravity, the names of active parts, and the offsets that absorb closure errors of loops."""
     closure = [] if system.closure is None else [system.closure.tolerance, system.closure.offsets]
     active, idle = system.configuration.active, sorted(system.configuration.idle)
     return digest([system.gravity, sorted(active), *idle, *closure], part_names(system))

@@ -20,7 +20,7 @@ class Renamed:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Return the attribute with the present name for a deprecated name, with a warning."""
+            """Return the attribute that replaces the one with a deprecated name, and issue a DeprecationWarning."""
             now = type(self)._earlier_names.get(name)
             if now is None:
                 return unknown_attribute(self, name)

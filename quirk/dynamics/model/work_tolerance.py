@@ -32,7 +32,7 @@ EPSILON = float(np.finfo(float).eps)
 
 @shared
 def of_energies(energies: float, rtol: float) -> float:
-    """Return the part rtol (2 E + X) of the tolerance of work, which does not depend on the step size, J.
+    """Return the part of the tolerance of work that does not depend on the step size, rtol (2 E + X), J.
 
     `energies` is 2 E + X, with the kinetic energy E and the sum X of the magnitudes of all work, J.
     """

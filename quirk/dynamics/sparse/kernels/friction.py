@@ -222,7 +222,7 @@ def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
 
 @kernel
 def reserve(mechanism: Mechanism) -> float:
-    """Return the minimum of 1 - mu dN/df over all friction in joints, or 1 if it is larger.
+    """Return the smallest value of 1 - mu dN/df over all joints with friction, at most 1: the distance from jamming.
 
     N is the normal load, f the friction force and mu the coefficient of friction; dN/df is replaced by an upper bound,
     the normal load that a unit friction force alone causes. The normal load of a joint is a norm: if the minimum is not

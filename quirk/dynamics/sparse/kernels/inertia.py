@@ -1,8 +1,8 @@
-"""Inertias of articulated bodies: symmetric matrices (6, 6) over the velocity of a point and the angular velocity.
+"""Articulated-body inertias: symmetric matrices (6, 6) for the velocity of a point and the angular velocity.
 
-An inertia is a tuple of three blocks (3, 3), given by rows: translations, mixed (translations times rotations), and
-rotations. In arrays it has 21 elements: the upper triangle of the block of translations, the mixed block, and the upper
-triangle of the block of rotations.
+An inertia is a tuple of three blocks (3, 3), given by rows: translational, coupling between translation and rotation,
+and rotational. In arrays it has 21 elements: the upper triangle of the translational block, the coupling block, and the
+upper triangle of the rotational block.
 """
 
 from __future__ import annotations

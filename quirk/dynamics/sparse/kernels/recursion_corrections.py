@@ -108,10 +108,11 @@ def load_by_motion(
 
 @kernel
 def load_all_by_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
-    """Set the load on each body to minus its inertia times its motion.
+    """Set the load on each body to minus its inertia times a given displacement or change of velocity.
 
-    `motion` contains translations in the inertial frame and rotations in body axes, multiplied by W^-1, with the metric
-    W of a body: W W^T = J^-1. `constants` are the constants of the bodies, see `quirk.dynamics.model.layout`.
+    `motion` contains the translations in the inertial frame, and the rotations in body axes multiplied by W^-1, where W
+    W^T is the inverse of the inertia tensor J. `constants` are the constants of the bodies, see
+    `quirk.dynamics.model.layout`.
     """
     for block in range(recursion.posture.shape[0] // POSTURES):
         p, c, j = block * POSTURES, block * BODIES, block * JOINTS

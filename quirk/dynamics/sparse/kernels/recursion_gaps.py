@@ -142,11 +142,11 @@ def locking_pose(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) -> A
 
 
 def locking_velocity(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) -> Any:
-    """Return the relative velocities of eight joints that remove the residual rates of the joints as if locked.
+    """Return the corrections of the relative velocities of eight joints that satisfy their constraints.
 
-    They are linear velocities in the joint frames of the parents and angular velocities in joint frames; components
-    that a hinge, ball joint or free body permits are zero. The data of the eight joints begin at element s of the
-    states y and c of `bodies`.
+    They are minus the velocities at which the joints open: linear in the joint frame of the parent, angular in the
+    joint frame. Components that a hinge, ball joint or free body permits are zero. The data of the eight joints begin
+    at element s of the states y and c of `bodies`.
     """
     gap = neighbors.velocity_gap(bodies, y, s, c)
     x, y_, z = minus(neighbors.in_joint(neighbors.of_parent), neighbors.omega)

@@ -1,9 +1,9 @@
 """Loads on the bodies of a forest, transmitted from the tips to the roots with the stored articulated inertias.
 
-The arrays are described in the module `recursion`. Arguments are indices of the first element in flat arrays: j of a
-joint in `joints`, b of its body in `constants`, and k of the joint in `blocks`. The array `articulated` holds sums of
-loads over children of a body: at `children` the sum over all children of the present body, at `added_to` the sum over
-those children of its parent that precede it, and at `total` the place of the latter sum including this body.
+The arrays are described in the module `recursion`. Integer arguments are offsets into flat arrays: j of a joint in
+`joints`, b of its body in `constants`, and k of the joint in `blocks`. Three are offsets of sums of loads in
+`articulated`: `children` of the sum over the children of the body, `added_to` of the sum over those siblings of the
+body that precede it, and `total` of that sum plus the load of the body, which is written.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def place_of_value(laws: Forces, e: int) -> int:
 def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Evaluate all quantities on which event functions depend, at time t (s) and state y.
 
-    `alpha` and `beta` are Baumgarte's rates, 1/s.
+    `alpha` and `beta` are the rates of Baumgarte stabilization, 1/s.
     """
     if watched.readings.kind.shape[0] > 0:
         evaluate(mechanism, t, y, alpha, beta, watched.slope)

@@ -180,11 +180,11 @@ class Differential:
         return shared[0][0], np.array([change for _, change in shared])
 
     def _seed(self, elements: TangentElements, changes: Any, eight: Any) -> None:
-        """Write eight directions of parameters to the inputs of all elements, and set all other directions to zero.
+        """Set the derivatives of the inputs of all elements in eight parameter directions.
 
-        `changes` are the variations of the inputs, by index of the element and of the input; `eight` is a function that
-        returns the part of a variation in the eight directions. For prescribed motions, compiled code adds the
-        contribution of time.
+        `changes` are the derivatives of the inputs that vary, by index of the element and of the input, and the
+        function `eight` selects those in the eight directions; the derivatives of all other inputs become zero.
+        Compiled code later adds the derivatives of prescribed motions with respect to time.
         """
         entries = elements.entries.reshape(-1, ELEMENT)
         terms = len(elements.taylor) - 1

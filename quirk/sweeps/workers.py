@@ -123,8 +123,8 @@ class Worker:
 class Crew:
     """Group of threads that compute the runs of a sweep, each with one worker process.
 
-    Runs in SIMD lanes are computed together; if their process dies, runs are computed one by one until the next
-    outcome.
+    Several runs are computed together in SIMD lanes. If their process dies, they are repeated one by one until one of
+    them has an outcome.
 
     Attributes
     ----------

@@ -151,7 +151,7 @@ def rate_of(point: Point) -> float:
 
 
 def _scales(point: Point) -> tuple[float, float]:
-    """Return orders of magnitude of two rates at an operating point, 1/s: of the loads, and of the present motion.
+    """Return two characteristic rates at an operating point, 1/s: from accelerations by loads, and from velocities.
 
     With the largest linear and angular accelerations a and alpha that the loads would cause without mutual
     cancellation, the largest velocity v and angular velocity omega of all bodies, and the characteristic length L of

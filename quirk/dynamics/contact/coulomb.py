@@ -98,7 +98,7 @@ def _rows_are_dependent(problem: ContactProblem, contacts: Sequence[int]) -> boo
 
 
 def _all_sticking(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | None:
-    """Return contact modes in which all contacts and all friction that does not slide yet remain at rest, or None.
+    """Return the contact modes in which all contacts, and all friction elements that do not slide yet, stick.
 
     Sliding contacts that would be in tension are opened. The result is None if the loads violate an inequality.
     """

@@ -108,10 +108,10 @@ class SharedContactLoads:
         return bool(elements) and not sliding and known
 
     def _groups_with_sliding(self) -> list[list[int]]:
-        """Return groups of contacts in which sticking contacts share a load with sliding ones, as lists of rows.
+        """Return groups of contacts with redundant loads in which some stick and others slide, as lists of rows.
 
-        Sliding friction is proportional to its normal load, and so affects the loads of all contacts that bodies
-        connect with it; a group has the constrained rows of all these contacts.
+        Sliding friction is proportional to its normal load, and so affects the loads of all contacts of the bodies that
+        contacts and joints connect; a group has the constrained rows of all these contacts.
         """
         elements, mixed = (
             self._rows.elements,

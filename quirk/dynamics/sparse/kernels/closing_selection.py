@@ -247,9 +247,10 @@ def distance_of(closings: Closings, g: int, r: int) -> float:
 
 @kernel
 def comes_close(work: Workspace, part: float) -> bool:
-    """Return whether a row will be nearly dependent if its distance from others decreases as in the last step.
+    """Return whether a row is expected to become nearly dependent in the coming step.
 
-    The decrease in the last step is multiplied by `part`, the ratio of the sizes of the coming step and the last.
+    Its distance from the span of other rows is extrapolated linearly from the last step; `part` is the ratio of the
+    size of the coming step to that of the last.
     """
     for o in range(work.pivots.shape[0]):
         before, earlier = at(work.pivots_before, o), at(work.pivots_earlier, o)

@@ -1,9 +1,8 @@
 """Detection of accelerations that are inaccurate because large loads act on light bodies; see `extended`.
 
-The round-off of the load on a body is bounded by the round-off of the constraint loads whose sum it is. Most of it is
-harmless, because refinement makes the rounded loads satisfy the constraints; it remains only in the motions that the
-constraints permit. If the bound is too large, the accelerations are therefore computed once in double-double
-arithmetic, for comparison.
+The load on a body is a sum of constraint loads, and their round-off bounds that of the sum. The bound is pessimistic:
+refinement removes all round-off of accelerations but that along the motions which the constraints permit. Therefore, if
+the bound is too large, the accelerations are computed once in double-double arithmetic, for comparison.
 """
 
 from __future__ import annotations

@@ -104,8 +104,8 @@ def _jumps(
     """Return a list with the time (s) between a and b at which function p jumps; empty if there is no jump.
 
     ``evaluate(t, at)`` calls the function at time t with its inputs at time `at`; a jump that is due to the inputs and
-    not to time is ignored. `changing` is the function of time in which the jump is located: the outputs, or their
-    deviation from the interpolant.
+    not to time is ignored. `changing` returns, as a function of time, the values in which the jump is searched: the
+    outputs, or their deviation from the interpolant.
     """
     change = locate_change(changing, a, b)
     if change is None:

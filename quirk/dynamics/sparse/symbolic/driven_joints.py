@@ -21,7 +21,7 @@ PARALLEL = 1e-12
 
 
 def with_drivers(model: Model, joints: Sequence[PlacedJoint], axes: Axes) -> Axes:
-    """Return the kinds of joints with those of driven hinges and sliders, their drivers and the senses of these.
+    """Return `axes` with the hinges and sliders whose motion a driver prescribes, their drivers and their signs.
 
     The first driver of an angle about the axis of a hinge, or of a displacement along that of a slider, prescribes its
     motion. Other drivers are constraints like any other.

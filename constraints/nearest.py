@@ -37,7 +37,7 @@ PRECISION, MOST_STEPS = 1e-13, 60
 def group_size(count: int) -> int:
     """Return the number of adjacent polynomial pieces per group, for a spline with `count` pieces.
 
-    A group has a common enclosing sphere, by which the search excludes it as a whole if it is distant.
+    The pieces of a group have a common enclosing sphere, so that the search excludes distant groups as a whole.
     """
     return math.ceil(math.sqrt(count))
 
@@ -46,7 +46,7 @@ def group_size(count: int) -> int:
 def group_count(count: int) -> int:
     """Return the number of groups of adjacent polynomial pieces, for a spline with `count` pieces.
 
-    A group has a common enclosing sphere, by which the search excludes it as a whole if it is distant.
+    The pieces of a group have a common enclosing sphere, so that the search excludes distant groups as a whole.
     """
     return (count + group_size(count) - 1) // group_size(count)
 

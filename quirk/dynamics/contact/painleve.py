@@ -47,7 +47,7 @@ def has_one_solution(
 
     W (r, r) are the accelerations per unit force along each row, q (r,) those without forces, `contacts` the rows of
     closed contacts, `elements` the friction elements, and `compliance` (r,) the relative compliances of the rows. The
-    result is False if a unit friction force in a joint causes a normal load of 1 or more, by which friction would
+    result is False if a unit friction force in a joint causes a normal load of 1 or more, so that friction would
     sustain itself.
     """
     active = np.flatnonzero(solution.independent & ~np.isin(np.arange(len(W)), contacts))

@@ -1,7 +1,7 @@
 """The current integration method of a run, and switches to other methods.
 
 A run switches to another method if it is faster (`method_switching`, `slip_switching`), if the current method fails,
-and for a single step across a singular configuration.
+and for steps across a singular configuration.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def steps_tried(run: RunState) -> int:
 
 @dataclass(frozen=True)
 class Across:
-    """A pending step across a singular configuration, taken by a Runge-Kutta method.
+    """An interval with a singular configuration, in which a Runge-Kutta method takes the steps.
 
     Attributes
     ----------
-    end : end of the step, s
-    h : size of the step, s
-    method : method with which the run continues after the step
+    end : end of the interval, s; the last step may end later
+    h : length of the interval, s
+    method : method with which the run continues
     """
 
     end: float
@@ -78,7 +78,7 @@ class ActiveMethod:
     stepper : arrays and step loops of the current method
     functions : user functions, with their inputs and outputs at the stages of a step
     pacing : object that decides which method is faster
-    across : pending step across a singular configuration, or None
+    across : interval with a singular configuration, which another method crosses, or None
     """
 
     def __init__(
@@ -191,7 +191,10 @@ class ActiveMethod:
         return self.change(run, MethodChange(instead, AFRESH * (run.clock.requested - start)))
 
     def step_across(self, run: RunState) -> RunState:
-        """Switch to a Runge-Kutta method to repeat the last step, which contains a singular configuration."""
+        """Switch to a Runge-Kutta method from the start of the last step to the time clock.t_new.
+
+        The singular configuration is in between.
+        """
         h = float(run.clock.t_new - run.clock.t)
         self.across = Across(float(run.clock.t_new), h, self.present)
         run = self.change_to(run, PASSING)
@@ -199,7 +202,7 @@ class ActiveMethod:
         return run
 
     def return_from_across(self, run: RunState) -> RunState:
-        """Switch back to the previous method and its step size after a step across a singular configuration."""
+        """Switch back to the previous method after the steps across a singular configuration."""
         across, self.across = self.across, None
         assert across is not None
         run = self.change_to(run, across.method)

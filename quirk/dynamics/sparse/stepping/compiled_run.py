@@ -156,7 +156,7 @@ class CompiledRun:
         """
         across = self.method.across
         if across is not None:
-            # Single steps, to notice the end of the step across.
+            # Single steps, to notice the end of the interval.
             max_steps = 1
             if self.between and self.reached >= across.end:
                 self.run = self.method.return_from_across(self.run)

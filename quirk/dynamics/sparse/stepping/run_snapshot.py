@@ -29,7 +29,7 @@ class RunMemory:
     ----------
     method : name of the current method
     attributes : attributes of the run, by name
-    across : end, size and method of a pending step across a singular configuration, or None
+    across : end, length and method to return to of an interval with a singular configuration, or None
     pacing : data of `MethodSwitching` or `SlipSwitching`
     strikes, evaluations : `Functions.strikes` and `SparseFlow.evaluations`
     hit, latest : events, see `RunEvents`

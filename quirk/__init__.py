@@ -30,6 +30,7 @@ _NAMES = {
         "DegreesWarning",
         "InconsistentStateError",
         "InputError",
+        "OutputWarning",
         "QuirkError",
         "RoundOffWarning",
         "SaveWarning",

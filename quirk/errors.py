@@ -117,8 +117,16 @@ class DegreesWarning(UserWarning):
     """Warning that an angle is probably in degrees: it exceeds a full turn and is a round number."""
 
 
+class OutputWarning(UserWarning):
+    """Warning that output times are too far apart for a quantity that is integrated over them."""
+
+
 class RoundOffWarning(UserWarning):
-    """Warning of cancellation errors in accelerations of the dense solver, where light bodies transmit large loads."""
+    """Warning of lost digits in accelerations and loads.
+
+    The dense solver loses digits where light bodies transmit large loads, and all solvers lose them at output states
+    near a singular configuration.
+    """
 
 
 class WriteError(QuirkError, OSError):
@@ -201,9 +209,13 @@ class SimulationError(QuirkError, RuntimeError):
 
 
 def outside() -> int:
-    """Return the `stacklevel` at which `warnings.warn` shows the caller's line outside QuIRK."""
+    """Return the `stacklevel` at which `warnings.warn` shows the caller's line outside QuIRK.
+
+    Frames of functools, which calls cached properties, are passed over as well.
+    """
+    inside = (__name__.partition(".")[0], "functools")
     frame, level = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __name__.partition(".")[0]:
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in inside:
         frame, level = frame.f_back, level + 1
     return level
 

@@ -94,6 +94,7 @@ NAMES = [
     "RollingDisk",
     "Screw",
     "Sampled",
+    "OutputWarning",
     "RoundOffWarning",
     "SaveWarning",
     "SensitivityWarning",

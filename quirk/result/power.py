@@ -12,14 +12,13 @@ from ..bodies.rotation import matrix, unit
 from ..dynamics.model.energy import gravity_energy, kinetic_energy
 from ..errors import UnknownNameError
 from ..util.misuse import explained
+from .work import DEGREE, integrals, jumps
 
 if TYPE_CHECKING:
     from .result import Result
 
 IMPACTS = "impacts"
 GRAVITY = "gravity"
-# Degree of splines through powers; for outputs every 0.01 s the integration error is round-off.
-DEGREE = 7
 
 
 @explained
@@ -34,9 +33,10 @@ class Power(Mapping[str, np.ndarray]):
     of : powers as a dict
     work : work (nt,), J, of each force and constraint since the first time, and of "impacts", if there were any
         The work of gravity and of elements that only store energy is minus the change of the stored energy, without
-        jumps at events. All other work is integrated with the motion, to the tolerance of the run. Work of redundant
-        drivers is assigned to those with independent rows. In a kinematic analysis the work is the integral of splines
-        of degree 7 through the power at the output times; its accuracy depends on their spacing.
+        jumps at events. All other work is integrated with the motion, to the tolerance of the run. Where drivers share
+        a load that the constraints do not determine, this holds for the sum of their work: each of them has the
+        integral of its power, by splines of degree 7 through the output times. An OutputWarning is issued if these are
+        too far apart. In a kinematic analysis all work is the integral of such splines.
     uncertainty : estimated error of the total work, J: the difference between splines of degree 7 and of degree 5
     """
 
@@ -160,27 +160,3 @@ def work_of_impacts(result: Result, kinetic: np.ndarray) -> dict[str, np.ndarray
     """
     done = jumps(result.time, kinetic)
     return {IMPACTS: done} if done.any() else {}
-
-
-def jumps(time: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return, at each time, the sum (nt,) of all jumps of `values` (nt,) at events up to this time.
-
-    At an event two outputs have the same time, and values may jump between them.
-    """
-    return np.cumsum([0.0, *np.where(np.diff(time) == 0, np.diff(values), 0.0)])
-
-
-def integrals(time: np.ndarray, powers: np.ndarray, degree: int, points: np.ndarray | None = None) -> np.ndarray:
-    """Return the time integrals (nt, k) of k functions from the first time, by splines.
-
-    `powers` (nt, k) are the values of the functions at the times, and `degree` is the degree of the splines; `points`
-    are other times of evaluation, s.
-    """
-    points = time if points is None else points
-    from scipy.interpolate import make_interp_spline  # its import takes 0.2 s
-
-    degree = min(degree, len(time) - 1)
-    if degree < 1:
-        return np.zeros((len(points), powers.shape[1]))
-    found = make_interp_spline(time, powers, k=degree).antiderivative()
-    return np.asarray(found(points) - found(time[0]))

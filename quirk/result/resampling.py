@@ -14,10 +14,12 @@ from ..errors import InputError
 from ..util import validate
 from ..util.misuse import explained
 from .auxiliary_interpolation import with_auxiliary_states
-from .power import DEGREE, GRAVITY, IMPACTS, Power, integrals, power_of
+from .power import GRAVITY, IMPACTS, Power, power_of
 from .result import Result
 from .segment import Segment, joined
+from .shared_work import with_shared_work
 from .state_interpolation import Abscissa, Interpolant
+from .work import DEGREE, integrals
 
 SIDES = ("before", "after")
 # Largest accepted interpolation uncertainty, relative to the system's size or to the displacement between two outputs,
@@ -60,9 +62,10 @@ class ResampledResult(Result):
         It is available for forces and constraints whose work is integrated by the run.
         """
         found = {}
-        for name, done in self.run.work.items():
+        for name, done in self.run._integrated_work.items():
             here, kept = (_integrated_work(segments, name) for segments in (self.segments, self.run.segments))
             found[name] = done[self._rows] + here - kept[self._rows]
+        found = with_shared_work(self.run.segments, found, self.time, self._rows)
         return {name: done - done[0] for name, done in found.items()}
 
     @cached_property

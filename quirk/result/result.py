@@ -37,6 +37,7 @@ from .joint_views import JointView
 from .output import ResultOutput
 from .power import Power, power_of
 from .segment import Segment, joined, joined_by_name, mark_events
+from .shared_work import with_shared_work
 from .sticking_loads import SharedLoads, StickingLoads, sticking_joints
 from .totals import Energy, Momentum, Residual
 from .work import is_conservative, work_of
@@ -372,6 +373,11 @@ class Result(Renamed, ResultOutput):
     @property
     def work(self) -> dict[str, np.ndarray]:
         """Work (nt,) since the start, J, by name of the forces and constraints whose work is integrated by the run."""
+        return with_shared_work(self.segments, self._integrated_work, self.time, np.arange(len(self.time)))
+
+    @cached_property
+    def _integrated_work(self) -> dict[str, np.ndarray]:
+        """Work (nt,) as `work`, J, where constraints that share a load have the work of their independent rows."""
         return work_of(self.segments)
 
     @cached_property
@@ -383,7 +389,9 @@ class Result(Renamed, ResultOutput):
     def conservative(self) -> bool:
         """Whether only gravity and undamped springs do work, so that the total energy is constant."""
         elements = self._elements.values()
-        return is_conservative(self.segments, self.events, elements, self.work, lambda name: self._exerted[name].energy)
+        return is_conservative(
+            self.segments, self.events, elements, self._integrated_work, lambda name: self._exerted[name].energy
+        )
 
     @cached_property
     def momentum(self) -> Momentum:

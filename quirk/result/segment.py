@@ -19,6 +19,7 @@ from ..dynamics.sparse.solver.derivatives import Differentiator, VelocityDerivat
 from ..dynamics.sparse.solver.solver import Solver
 from ..errors import ChangedFunctionWarning, outside
 from ..integrators.breaks import SIDE_ULPS
+from .near_singular import distances_from_singular, warn_near_singular
 
 if TYPE_CHECKING:
     from .contact_loads import ContactLoads
@@ -44,6 +45,7 @@ class Segment:
     switched, replaced : changes by events, as in `State`
     changed : titles of constraints and forces whose user functions may have been changed by later events
     contact_loads : distribution of contact loads, if recorded during the run
+    distances : (nt,) distances of outputs from singular configurations; see `distances_from_singular`
     before_events : (nt,) mask of the states that are followed by another state at the same time; see `mark_events`
     """
 
@@ -63,6 +65,7 @@ class Segment:
         self.time, self.flat, self.turns, self.rank = time, flat, turns, rank
         self.changed = changed
         self.contact_loads: ContactLoads | None = None
+        self.distances = np.full(len(time), np.inf)
         self.before_events: np.ndarray | None = None
         self._recording: Solver | None = None
 
@@ -147,8 +150,22 @@ class Segment:
 
     @cached_property
     def dynamics(self) -> Dynamics:
-        """Accelerations, joint loads, and loads of force elements at all output times."""
-        return dynamics_along(self.solver(), self.instants, self.flat, self.angles_read)
+        """Accelerations, joint loads, and loads of force elements at all output times.
+
+        A warning is issued if they are inaccurate because a singular configuration is near.
+        """
+        found = dynamics_along(self.solver(), self.instants, self.flat, self.angles_read)
+        self.distances = distances_from_singular(
+            self._residual_solver, self.instants, self.flat, found.distance, self.rank
+        )
+        warn_near_singular(self.time, self.distances)
+        return found
+
+    @property
+    def accurate(self) -> np.ndarray:
+        """Mask (nt,) of the outputs with accurate accelerations and loads: no singular configuration is near."""
+        _ = self.dynamics
+        return np.isinf(self.distances)
 
     @property
     def joint_loads(self) -> dict[str, np.ndarray]:
@@ -182,6 +199,16 @@ class Segment:
         """
         numbers = self.model.carried.numbers(self.flat)
         return {name: numbers[:, place] for name, place in self.model.carried.work.items()}
+
+    @property
+    def constraint_work(self) -> list[str]:
+        """Names of the constraints whose work is integrated by the run: drivers, and constraints given by a user."""
+        return [name for name in self.model.carried.work if name in self.model.joint_rows]
+
+    @property
+    def integrated_power(self) -> dict[str, np.ndarray]:
+        """Power (nt,), W, of constraints by name, as integrated by the run: that of their independent rows alone."""
+        return {name: self.dynamics.carried[:, self.model.carried.work[name]] for name in self.constraint_work}
 
     @property
     def kinetic(self) -> np.ndarray:

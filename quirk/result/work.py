@@ -12,6 +12,8 @@ from .segment import Segment, joined
 
 # Largest net change of a force's stored energy, relative to its work, if the energy depends only on the poses.
 UNCHANGED = 1e-4
+# Degree of splines through powers; for outputs every 0.01 s the integration error is round-off.
+DEGREE = 7
 
 
 def work_of(segments: Sequence[Segment]) -> dict[str, np.ndarray]:
@@ -63,3 +65,27 @@ def is_conservative(
             if not gained <= UNCHANGED * max(np.abs(done - done[0]).max(), np.ptp(stored)):
                 return False
     return True
+
+
+def jumps(time: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return, at each time, the sum (nt,) of all jumps of `values` (nt,) at events up to this time.
+
+    At an event two outputs have the same time, and values may jump between them.
+    """
+    return np.cumsum([0.0, *np.where(np.diff(time) == 0, np.diff(values), 0.0)])
+
+
+def integrals(time: np.ndarray, powers: np.ndarray, degree: int, points: np.ndarray | None = None) -> np.ndarray:
+    """Return the time integrals (nt, k) of k functions from the first time, by splines.
+
+    `powers` (nt, k) are the values of the functions at the times, and `degree` is the degree of the splines; `points`
+    are other times of evaluation, s.
+    """
+    points = time if points is None else points
+    from scipy.interpolate import make_interp_spline  # its import takes 0.2 s
+
+    degree = min(degree, len(time) - 1)
+    if degree < 1:
+        return np.zeros((len(points), powers.shape[1]))
+    found = make_interp_spline(time, powers, k=degree).antiderivative()
+    return np.asarray(found(points) - found(time[0]))

@@ -48,8 +48,8 @@ class KinematicResult(Result):
         derivatives = [segment.derivatives for segment in self.segments]
         return joined([d.linear[:, 0] for d in derivatives]), joined([d.angular[:, 0] for d in derivatives])
 
-    @property
-    def work(self) -> dict[str, np.ndarray]:
+    @cached_property
+    def _integrated_work(self) -> dict[str, np.ndarray]:
         """Empty dict: work is not integrated in kinematic analyses."""
         return {}
 

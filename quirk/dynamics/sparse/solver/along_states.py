@@ -84,6 +84,8 @@ class Dynamics:
     forces : loads, energy and coordinates of each force element, by name
     multipliers : (nt, m) multipliers of all m constraint rows
     carried : (nt, k) rates of k auxiliary states; for work, power in W
+    distance : (nt,) smallest distance of an independent row from the span of the rows before it, relative to its norm,
+        in the mass metric; it tends to zero at a singular configuration
     """
 
     linear: np.ndarray
@@ -92,6 +94,7 @@ class Dynamics:
     forces: dict[str, Exerted]
     multipliers: np.ndarray
     carried: np.ndarray
+    distance: np.ndarray
 
 
 def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Dynamics:
@@ -107,6 +110,7 @@ def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles
     exerted = np.empty((len(times), len(solver.applied.table.outputs)))
     all_multipliers = np.empty((len(times), solver.model.rows))
     carried = np.empty((len(times), solver.slots.carried))
+    distance = np.ones(len(times))
     with solver.applied.calling():
         for row, (state, rates) in enumerate(_evaluated(solver, times, states, angles)):
             accelerations[row] = solver.slots.body_states(rates)[:, 7:]
@@ -117,9 +121,11 @@ def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles
             exerted[row] = solver.applied.table.outputs
             all_multipliers[row] = multipliers[0]
             carried[row] = solver.model.carried.numbers(solver.slots.state_from_lanes(rates))
+            distance[row] = solver.smallest_distance
     by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
     forces_by_name = solver.applied.exerted(exerted)
-    return Dynamics(accelerations[..., :3], accelerations[..., 3:], by_joint, forces_by_name, all_multipliers, carried)
+    linear, angular = accelerations[..., :3], accelerations[..., 3:]
+    return Dynamics(linear, angular, by_joint, forces_by_name, all_multipliers, carried, distance)
 
 
 def _evaluated(

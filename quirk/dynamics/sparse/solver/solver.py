@@ -187,6 +187,38 @@ class Solver(StateEvaluator):
         triangle = self.work.triangle
         return Verdict(triangle.factor[self.tables.row_pivot] != 0.0, triangle.distance[self.tables.row_lane].copy())
 
+    def distance_from_singular(self, y: np.ndarray, t: float, rank: int, farthest: float) -> float:
+        """Return an upper bound of the distance of a state from a singular configuration.
+
+        The distance is that of an independent row from the span of the other rows, relative to its norm, in the uniform
+        metric, which does not depend on masses. It is `farthest`, or this times a power of ten; infinite if the
+        distance exceeds `farthest`, and zero if fewer than `rank` rows are independent.
+
+        Parameters
+        ----------
+        y, t : state (size,) on the constraints, and time, s
+        rank : number of independent rows at other states
+        farthest : largest distance of interest, above the rank tolerance of the model
+        """
+        tolerance, bound, threshold = self.model.rank_tolerance, np.inf, farthest
+        self._forget()
+        try:
+            while self._count_above(threshold, y, t) < rank:
+                if threshold <= tolerance:
+                    return 0.0
+                bound, threshold = threshold, max(0.1 * threshold, tolerance)
+        finally:
+            self.work.summary[TOLERANCE] = tolerance
+        return bound
+
+    def _count_above(self, threshold: float, y: np.ndarray, t: float) -> int:
+        """Return the number of rows whose distance from the span of the rows before them exceeds `threshold`.
+
+        Distances are relative to the norms of the rows. t is the time (s), and y the state.
+        """
+        self.work.summary[TOLERANCE] = threshold
+        return self.count(y, t)
+
     @property
     def independent(self) -> np.ndarray:
         """Mask (m,) of the rows selected as independent."""

@@ -37,7 +37,7 @@ from ..kernels.at_state import (
 )
 from ..kernels.mechanism import Mechanism
 from ..kernels.relations import OUTPUT
-from ..kernels.workspace import PASSES, RANK, SUMMARY, TOLERANCE
+from ..kernels.workspace import LEAST, PASSES, RANK, SUMMARY, TOLERANCE
 from ..stepping.run_state import Counts
 from ..symbolic.blocks import block_size
 from ..symbolic.fronts import Orthogonal
@@ -159,6 +159,18 @@ class StateEvaluator:
     def rank(self) -> int:
         """Number of independent rows in the last factorization."""
         return int(self.work.summary[RANK])
+
+    @property
+    def smallest_distance(self) -> float:
+        """Smallest distance of an independent row from the span of the rows before it, relative to its norm.
+
+        The distance is that in the mass metric, in the last factorization. It is zero if fewer rows are independent
+        than at other states, at a singular configuration, and 1 without constraints.
+        """
+        if not self.counts.best_rank:
+            return 1.0
+        dropped = self.rank < self.counts.best_rank
+        return 0.0 if dropped else float(np.sqrt(max(self.work.summary[LEAST], 0.0)))
 
     def project(self, y: np.ndarray, t: float, on_constraints: bool = True) -> bool:
         """Normalize the quaternions of a state y and, if `on_constraints`, project it onto the constraints, in place.

@@ -53,10 +53,9 @@ def inertia_fault(tensor: np.ndarray, tolerance: float = INERTIA_TOLERANCE) -> s
     """
     principal = np.diag(tensor)
     moments = np.sort(principal) if (tensor == np.diag(principal)).all() else np.linalg.eigvalsh(tensor)
-    listed = ", ".join(f"{m:.6g}" for m in moments)
     if moments[0] <= LEAST_MOMENT * np.abs(tensor).max():
         return (
-            f"inertia must be positive definite; its principal moments are ({listed}): "
+            f"inertia must be positive definite; its principal moments are ({_listed(moments)}): "
             "give a thin rod its small moment about its own axis"
         )
     excess = 1 - (moments[0] + moments[1]) / moments[2]
@@ -67,7 +66,11 @@ def inertia_fault(tensor: np.ndarray, tolerance: float = INERTIA_TOLERANCE) -> s
         "by inertia_tolerance"
     )
     return (
-        f"inertia violates the triangle inequality ({listed}): "
+        f"inertia violates the triangle inequality ({_listed(moments)}): "
         "no rigid body has a principal moment larger than the sum of the other two; "
         f"check that the tensor is about the center of mass{cure if excess <= LARGEST_TOLERANCE else ''}"
     )
+
+
+def _listed(moments: np.ndarray) -> str:
+    return ", ".join(f"{m:.6g}" for m in moments)

@@ -52,7 +52,7 @@ def as_orientation(owner: str, argument: str, value: Any) -> np.ndarray:
         value = np.roll(value.as_quat(), 1, axis=-1)
     elif hasattr(value, "components"):  # numpy-quaternion's scalar type
         value = value.components
-    elif getattr(getattr(value, "dtype", None), "name", "") == "quaternion":  # ... and its arrays
+    elif isinstance(value, np.ndarray) and value.dtype.kind == "V" and value.dtype.name == "quaternion":  # its arrays
         import quaternion
 
         value = quaternion.as_float_array(value)
@@ -64,7 +64,7 @@ def as_orientation(owner: str, argument: str, value: Any) -> np.ndarray:
             f"{owner}: {argument} must have shape (4,), a quaternion, or (3, 3), a matrix; got shape {given.shape}: "
             f"{value!r}"
         )
-    q = validate.array(owner, argument, value, (4,))
+    q = validate.array(owner, argument, value if given is None else given, (4,))
     largest = np.abs(q).max()
     if largest < validate.ZERO_LENGTH:
         raise InputError(

@@ -101,7 +101,8 @@ class Binding:
         self._signature = signature
         self._usual = not kinds & {kind.VAR_POSITIONAL, kind.POSITIONAL_ONLY}
         self._positional = [one.name for one in named if one.kind is kind.POSITIONAL_OR_KEYWORD]
-        self._required = {one.name: one.default is kind.empty for one in named}
+        self._names = dict.fromkeys(one.name for one in named)  # used as an ordered set
+        self._required = {one.name for one in named if one.default is kind.empty}
         self._keywords = kind.VAR_KEYWORD in kinds
 
     def given(self, called: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,14 +110,16 @@ class Binding:
 
         `called` names the function and the object in the TypeError that is raised for wrong arguments.
         """
-        known = self._required
+        known = self._names
         given = {**dict(zip(self._positional, args, strict=False)), **kwargs}
         fits = self._usual and len(args) <= len(self._positional) and len(given) == len(args) + len(kwargs)
-        fits = fits and all(name in given for name, needed in known.items() if needed)
-        if not (fits and (self._keywords or all(name in known for name in kwargs))):
+        fits = fits and self._required <= given.keys()
+        if not (fits and (self._keywords or kwargs.keys() <= known.keys())):
             given = self._bound(called, args, kwargs)
-        ordered = [*(name for name in known if name in given), *(name for name in given if name not in known)]
-        return {name: _kept(given[name]) for name in ordered}
+        ordered = {name: _kept(given[name]) for name in known if name in given}
+        if len(ordered) < len(given):
+            ordered.update((name, _kept(value)) for name, value in given.items() if name not in known)
+        return ordered
 
     def _bound(self, called: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call by name, including those of ``**keywords``, by `inspect.Signature.bind`.
@@ -172,6 +175,8 @@ def made_with(x: Any) -> ConstructorCall | None:
 
 def _kept(value: Any) -> Any:
     """Return a copy of an array, list or dict, which the caller might modify later; return other values unchanged."""
+    if isinstance(value, str | float):  # the most frequent ones
+        return value
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, list | tuple):

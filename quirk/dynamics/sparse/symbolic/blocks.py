@@ -17,6 +17,7 @@ from quirk.dynamics.model.layout import compact
 from quirk.jit.simd import WIDTH
 
 from ..kernels.factorise import STRETCH, Pattern
+from .block_positions import BlockPositions
 
 # Limits of fill-in: if elimination takes more block products than MOST_UPDATES plus UPDATES_PER_NODE per node, systems
 # with redundant rows are factorized without the nodes that have no kept rows.
@@ -93,25 +94,14 @@ def block_pattern(
     rows, sign : number of rows of each node, and sign of its pivots
     products : for each pair of coupled nodes, the products of rows whose sum is their initial block
     """
-    first = np.concatenate([[0], np.cumsum([1 + len(later) for later in neighbours])]).astype(np.int64)
-    column = np.array([c for k, later in enumerate(neighbours) for c in (k, *later)], dtype=np.int64)
-    owner = np.repeat(np.arange(len(neighbours)), np.diff(first))
+    of = BlockPositions.of(neighbours)
+    first, column, owner = of.first, of.column, of.owner
     sizes = WIDTH * rows[owner]
     start = np.cumsum(sizes) - sizes
     turned_sizes = np.where(column == owner, 0, WIDTH * rows[column])
     turned = np.cumsum(turned_sizes) - turned_sizes
-    block = {(int(k), int(c)): q for q, (k, c) in enumerate(zip(owner, column, strict=True))}
-
-    terms: list[list[tuple[int, int, int, int, int, float]]] = [[] for _ in column]
-    for pair, products_of_pair in products.items():
-        terms[block[pair]] = products_of_pair
-    updates: list[list[tuple[int, int, int]]] = [[] for _ in column]
-    for k, later in enumerate(neighbours):
-        for x, a in enumerate(later):
-            for b in later[x:]:
-                updates[block[a, b]].append((turned[block[k, a]], start[block[k, b]], rows[k]))
-    flat_terms = np.array([term for of_block in terms for term in of_block], dtype=float).reshape(-1, 6)
-    flat_updates = np.array([update for of_block in updates for update in of_block], dtype=np.int64).reshape(-1, 3)
+    term, flat_terms = of.listed(products, 6)
+    update, a, b, k = _updates(of)
     kind, left, right, left_force, right_force = (flat_terms[:, c].astype(np.int64) for c in range(5))
     # The rows of a node are first needed by the earliest elimination that couples to it.
     needed = np.arange(len(neighbours))
@@ -125,17 +115,17 @@ def block_pattern(
         start=start,
         turned=turned,
         column=column,
-        term=_pointers(terms),
+        term=term,
         kind=kind,
         left=left,
         right=right,
         left_force=left_force,
         right_force=right_force,
         weight=flat_terms[:, 5].copy(),
-        update=_pointers(updates),
-        Q=flat_updates[:, 0].copy(),
-        B=flat_updates[:, 1].copy(),
-        source=flat_updates[:, 2].copy(),
+        update=update,
+        Q=turned[a],
+        B=start[b],
+        source=np.asarray(rows, dtype=np.int64)[k],
         visits=visits,
         due=np.searchsorted(needed[visits], ends),
         narrow=np.maximum.reduceat(rows[column], first[:-1]) <= WIDTH // 2,
@@ -143,9 +133,30 @@ def block_pattern(
     return compact(pattern)
 
 
-def _pointers(lists: Sequence[Sequence[object]]) -> np.ndarray:
-    """Return the index of the first entry of each list in the concatenation of all, followed by the total length."""
-    return np.concatenate([[0], np.cumsum([len(entries) for entries in lists])]).astype(np.int64)
+def _updates(of: BlockPositions) -> tuple[np.ndarray, ...]:
+    """Return the updates of all blocks by the elimination of earlier nodes.
+
+    The elimination of node k updates the block (a, b) of each pair of its later neighbors by the product of its blocks
+    (k, a) and (k, b).
+
+    Returns
+    -------
+    first : (blocks + 1,) first update of each block
+    left, right : position of the blocks (k, a) and (k, b) of each update, in the order of updated blocks
+    eliminated : the node k of each update
+    """
+    counts = np.diff(of.first) - 1
+    lists = [np.zeros((4, 0), dtype=np.int64)]
+    for count in np.unique(counts[counts > 0]):
+        nodes = np.flatnonzero(counts == count)
+        later = of.first[nodes, None] + 1 + np.arange(count)
+        x, y = np.triu_indices(count)
+        left, right = later[:, x].ravel(), later[:, y].ravel()
+        eliminated = np.repeat(nodes, len(x))
+        lists.append(np.array([of.find(of.column[left], of.column[right]), left, right, eliminated]))
+    updated, left, right, eliminated = np.concatenate(lists, axis=1)
+    order = np.lexsort((eliminated, updated))
+    return of.pointers(updated), left[order], right[order], eliminated[order]
 
 
 def block_size(pattern: Pattern) -> int:

@@ -7,7 +7,7 @@ contains, for each row, the forces and moments of a unit multiplier.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from quirk.jit.simd import WIDTH, aligned
 
 from ..kernels.orthogonal import Fronts, Triangle
+from .block_positions import BlockPositions, pointers
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,6 @@ class Orthogonal:
         return Triangle(*(aligned(size) for size in (factor, WIDTH * K, front, stack, rows, 2 * K, K)))
 
 
-def _pointers(counts: Iterable[int]) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(counts if isinstance(counts, np.ndarray) else list(counts))]).astype(np.int64)
-
-
 def orthogonal(
     neighbours: Sequence[Sequence[int]],
     rows: np.ndarray,
@@ -89,29 +86,22 @@ def orthogonal(
         factors and of their forces, and the weight of the forces
     """
     K = len(neighbours)
-    first = _pointers(1 + len(later) for later in neighbours)
-    column = np.array([c for k, later in enumerate(neighbours) for c in (k, *later)], dtype=np.int64)
-    owner = np.repeat(np.arange(K), np.diff(first))
-    start = _pointers(WIDTH * rows[owner])
+    blocks = BlockPositions.of(neighbours)
+    first, column, owner = blocks.first, blocks.column, blocks.owner
+    start = pointers(WIDTH * rows[owner])
     order, children = _tree(neighbours)
-    index = [{c: q for q, c in enumerate((k, *later))} for k, later in enumerate(neighbours)]
-    place = np.zeros(len(column), dtype=np.int64)
-    for k, later in enumerate(neighbours):
-        if later:
-            of_parent = index[later[0]]
-            place[first[k] + 1 : first[k + 1]] = [of_parent[c] for c in later]
     at_node: list[list[BodySides]] = [[] for _ in range(K)]
     for body in bodies:
         at_node[min(body.nodes)].append(body)
     placed = [(k, body) for k, those in enumerate(at_node) for body in those]
-    terms = [couplings.get(pair, ()) for pair in zip(owner.tolist(), column.tolist(), strict=True)]
-    flat_terms = np.array([term for those in terms for term in those], dtype=float).reshape(-1, 5)
+    term_first, flat_terms = blocks.listed(couplings, 5)
     left, right, left_force, right_force = flat_terms[:, :4].astype(np.int64).T.copy()
-    pairs = [
-        _pairs(k, later, sign, index, first, start, rows) if couplings else [] for k, later in enumerate(neighbours)
-    ]
-    one, two, target, pair_rows = np.array([p for those in pairs for p in those], dtype=np.int64).reshape(-1, 4).T
+    pairs = [_pairs(k, blocks, sign, start, rows) for k in range(K if couplings else 0)]
+    pair_first = pointers(np.array([len(those) for those in pairs] or np.zeros(K)))
+    one, two, target, pair_rows = np.concatenate([np.zeros((0, 4), dtype=np.int64), *pairs]).T
     bound, sizes = _sizes(neighbours, rows, sign, order, children, at_node)
+    side_node = np.repeat([k for k, _ in placed], [len(body.nodes) for _, body in placed]).astype(np.int64)
+    side_column = np.array([c for _, body in placed for c in body.nodes], dtype=np.int64)
     fronts = Fronts(
         rows=np.asarray(rows, dtype=np.int64),
         sign=np.asarray(sign, dtype=np.int64),
@@ -119,21 +109,21 @@ def orthogonal(
         column=column,
         start=start[:-1],
         order=order,
-        place=place,
-        child_first=_pointers(len(those) for those in children),
+        place=_places_in_parents(blocks),
+        child_first=_first_of(children),
         child=np.array([k for those in children for k in those], dtype=np.int64),
         bound=bound,
-        body_first=_pointers(len(those) for those in at_node),
-        side_first=_pointers(len(body.nodes) for _, body in placed),
-        side_place=np.array([index[k][c] for k, body in placed for c in body.nodes], dtype=np.int64),
+        body_first=_first_of(at_node),
+        side_first=_first_of([body.nodes for _, body in placed]),
+        side_place=blocks.find(side_node, side_column) - first[side_node],
         side_force=np.array([o for _, body in placed for o in body.force], dtype=np.int64),
         side_moment=np.array([o for _, body in placed for o in body.moment], dtype=np.int64),
-        term_first=_pointers(len(those) for those in terms),
+        term_first=term_first,
         left=left,
         right=right,
         left_force=left_force,
         right_force=right_force,
-        pair_first=_pointers(len(those) for those in pairs),
+        pair_first=pair_first,
         first_factor=one.copy(),
         second_factor=two.copy(),
         target=target.copy(),
@@ -141,6 +131,10 @@ def orthogonal(
     )
     scale = np.array([x for _, body in placed for x in body.scale], dtype=float)
     return Orthogonal(fronts, start[first[:-1]], scale, flat_terms[:, 4].copy(), (int(start[-1]), *sizes))
+
+
+def _first_of(lists: Sequence[Sequence[object]]) -> np.ndarray:
+    return pointers(np.array([len(entries) for entries in lists], dtype=np.int64))
 
 
 def _tree(neighbours: Sequence[Sequence[int]]) -> tuple[np.ndarray, list[list[int]]]:
@@ -161,36 +155,38 @@ def _tree(neighbours: Sequence[Sequence[int]]) -> tuple[np.ndarray, list[list[in
     return np.array(order[::-1], dtype=np.int64), children
 
 
-def _pairs(
-    n: int,
-    later: Sequence[int],
-    sign: np.ndarray,
-    index: Sequence[Mapping[int, int]],
-    first: np.ndarray,
-    start: np.ndarray,
-    rows: np.ndarray,
-) -> list[tuple[int, int, int, int]]:
+def _places_in_parents(blocks: BlockPositions) -> np.ndarray:
+    """Return, for each block, the place of its column among the blocks of the parent of its node; 0 on the diagonal.
+
+    The parent of a node in the elimination tree is the first of its later neighbors.
+    """
+    place = np.zeros(len(blocks.column), dtype=np.int64)
+    beside = np.flatnonzero(blocks.owner != blocks.column)
+    parent = blocks.column[blocks.first[blocks.owner[beside]] + 1]
+    place[beside] = blocks.find(parent, blocks.column[beside]) - blocks.first[parent]
+    return place
+
+
+def _pairs(n: int, blocks: BlockPositions, sign: np.ndarray, start: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the pairs of blocks whose product is subtracted from another block when node n is eliminated.
 
-    Only blocks that couple a joint with a hub, a body with many joints, are listed; reflections eliminate all others. A
-    pair consists of the positions of both factors and of the reduced block in the array of the factor, and the number
-    of rows of the reduced block.
+    Only blocks that couple a joint with a hub, a body with many joints, are listed; reflections eliminate all others.
 
     Parameters
     ----------
-    later : later nodes coupled with node n
+    blocks : positions of all blocks
     sign, rows : 1 for joints and -1 for hubs; number of rows of each node
-    index : for each node, the place of each coupled node among its blocks
-    first, start : first block of each node, and position of each block in the array of the factor
+    start : position of each block in the array of the factor
+
+    Returns
+    -------
+    array (pairs, 4) : positions of both factors and of the reduced block in the array of the factor, and the number of
+        rows of the reduced block
     """
-    joints, hubs = ([c for c in later if sign[c] == kind] for kind in (1.0, -1.0))
-    pairs = []
-    for joint in joints:
-        for hub in hubs:
-            a, b = min(joint, hub), max(joint, hub)
-            first_block, second_block = (start[first[n] + index[n][c]] for c in (a, b))
-            pairs.append((int(first_block), int(second_block), int(start[first[a] + index[a][b]]), int(rows[a])))
-    return pairs
+    later = blocks.column[blocks.first[n] + 1 : blocks.first[n + 1]]
+    joint, hub = (side.ravel() for side in np.meshgrid(later[sign[later] > 0], later[sign[later] < 0], indexing="ij"))
+    a, b = np.minimum(joint, hub), np.maximum(joint, hub)
+    return np.array([start[blocks.find(n, a)], start[blocks.find(n, b)], start[blocks.find(a, b)], rows[a]]).T
 
 
 def _sizes(

@@ -132,11 +132,7 @@ def flatten(model: Model) -> Tables:
     sign = np.where(nodes.kind == HUB, -1.0, 1.0)
     blocks = Blocks(elimination.neighbours, nodes.rows, sign, products)
     fronts = _orthogonal(model, elimination.neighbours, nodes.rows, sign, sides, hubs, products)
-    row_lane, row_pivot = np.zeros((2, model.rows), dtype=np.int64)
-    for k, joint in enumerate(placed):
-        if joint is not None:
-            row_lane[joint.rows] = WIDTH * k + np.arange(len(joint.rows))
-            row_pivot[joint.rows] = fronts.pivots[k] + (WIDTH + 1) * np.arange(len(joint.rows))
+    row_lane, row_pivot = _places_of_rows(model.rows, placed, fronts.pivots)
     constants = _constants(model)
     ends = [() if joint is None else joint.bodies for joint in placed]
     alike = uniform(model, slots, constants, ends, relations, fronts)
@@ -146,6 +142,23 @@ def flatten(model: Model) -> Tables:
         forest(model, placed, slots), recursion(model, chain, slots, joints, place, relations),
         closings(model, paths, slots, placed, closing, relations, effort),
     )  # fmt: skip
+
+
+def _places_of_rows(
+    rows: int, placed: Sequence[PlacedJoint | None], pivots: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the index of each row in the arrays of nodes, and that of its pivot in the triangular factor.
+
+    `placed` are the constraint rows of each node, None for hubs; `pivots` are the positions of the diagonal blocks.
+    """
+    extents = [(k, joint.rows.start, len(joint.rows)) for k, joint in enumerate(placed) if joint is not None]
+    node, start, count = np.array(extents, dtype=np.int64).reshape(-1, 3).T
+    within = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    row, node = np.repeat(start, count) + within, np.repeat(node, count)
+    row_lane, row_pivot = np.zeros((2, rows), dtype=np.int64)
+    row_lane[row] = WIDTH * node + within
+    row_pivot[row] = pivots[node] + (WIDTH + 1) * within
+    return row_lane, row_pivot
 
 
 def _most_joints(model: Model) -> int:

@@ -24,33 +24,40 @@ from quirk.jit.simd import at, put, splat, store
 
 from .bodies import KIN
 
-# Entries per force element: address of its force law; index of its first input and of its first output; offsets of its
-# motions and frames in its inputs; range of its motions among the motions of all elements, and of its frames among all
-# frames; offset of its internal variables in its inputs, of their rates in its outputs, index of the first variable in
-# y, and their number; index of its work in y, -1 for none; whether its loads are those of a unit friction force, whose
-# magnitude is solved for with the constraints.
+# Integers of each force element:
+#   ADDRESS: address of the compiled force law
+#   INPUT, OUTPUT: index of its first input, and of its first output
+#   PROFILES, FRAMES: index of the first input that holds a prescribed motion, and of the first that holds a frame
+#   MOTION, MOTION_END: range of its motions among the motions of all elements
+#   SIDE, SIDE_END: range of its frames among the frames of all elements
+#   VARIABLES, VARIABLE_RATES: index of the input with the first internal variable, and of the output with its rate
+#   VARIABLES_IN_Y, VARIABLE_COUNT: index of the first internal variable in the state y, and number of variables
+#   WORK_IN_Y: index of the work in y; -1 if the work is not integrated
+#   COUPLED: 1 if the loads are those of a unit friction force, whose magnitude is solved for together with the
+#     constraint loads; otherwise 0
 (
     ADDRESS, INPUT, OUTPUT, PROFILES, FRAMES, MOTION, MOTION_END, SIDE, SIDE_END,
     VARIABLES, VARIABLE_RATES, VARIABLES_IN_Y, VARIABLE_COUNT, WORK_IN_Y, COUPLED,
 ) = range(15)  # fmt: skip
 ELEMENT_SIZE = 15
 
-# Entries per frame: offset of its body in arrays of states, and of kinematics.
+# Integers of each frame: the offsets of its body in arrays of states and in arrays of kinematics.
 STATE_AT, KINEMATICS_AT = range(2)
 SIDE_ENTRIES = 2
 
-# Entries per coordinate with counted turns: index of its reference among the inputs, and of its value among the
-# outputs.
+# Integers of each joint angle whose full turns are counted: the index in `inputs` of the reference angle, and the index
+# in `outputs` of the angle.
 REFERENCE_AT, COORDINATE_AT = range(2)
 TURN_ENTRIES = 2
 
-# Entries per row whose work is integrated: index of its multiplier among the multipliers of all nodes, and of its work
-# in y.
+# Integers of each constraint row whose work is integrated: the index of its multiplier among the multipliers of all
+# nodes, and the index of its work in the state y.
 MULTIPLIER, ROW_WORK_IN_Y = range(2)
 WORKING_ENTRIES = 2
 
-# Inputs of a frame after its position and orientation in the body (`quirk.forces.law.LawLayout` of order 0), and their
-# number.
+# Inputs of a frame are its position and orientation in the body (PLACEMENT numbers, see `quirk.forces.law.LawLayout`),
+# followed by the motion of the body: position, velocity, rotation matrix, angular velocity and quaternion. FRAME_SIZE
+# is their total number.
 BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN, BODY_QUATERNION = (PLACEMENT + k for k in (0, 3, 6, 15, 18))
 FRAME_SIZE = PLACEMENT + 22
 

@@ -46,14 +46,20 @@ class StateQuery(NamedTuple):
     counts: Any
 
 
-# Tasks of `at_state`. EVALUATE: y'. NORMALISE: unit quaternions. PROJECT: projection of y onto the constraints. COUNT:
-# number of independent rows. CHOOSE: selection of `rank` independent rows. PHI, PHI_RATE: Phi or its rate, in work.rhs.
-# TRIANGULARISE: factorization of the rows in work.G by reflections. SUBSTITUTE: solution for work.rhs with these
-# factors. IMPULSE: addition of constraint impulses to those in work.wrench so that the rates of rows change by
-# work.goal.
+# Tasks of `at_state`:
+#   EVALUATE: compute y'
+#   NORMALISE: scale the quaternions to unit length
+#   PROJECT: project y onto the constraints
+#   COUNT: count the independent rows
+#   CHOOSE: select `rank` independent rows
+#   PHI, PHI_RATE: write the constraint residuals, or their rates, to work.rhs
+#   TRIANGULARISE: factorize the rows in work.G by Householder reflections
+#   SUBSTITUTE: solve for the right-hand side in work.rhs with this factorization
+#   IMPULSE: add the constraint impulses that change the rates of the rows by work.goal to the impulses in work.wrench
 EVALUATE, NORMALISE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, TRIANGULARISE, SUBSTITUTE, IMPULSE = range(10)
 
-# Number of solves for impulses: these are rare, and the number suffices for accuracy up to round-off.
+# Number of solves for impulses. It suffices for accuracy up to round-off; as impulses are rare, convergence is not
+# tested.
 IMPULSE_PASSES = 4
 
 

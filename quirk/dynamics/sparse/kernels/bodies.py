@@ -43,13 +43,13 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import greater, highest, load, root, splat, store, total
 from quirk.jit.tracing import traced
 
-# Number of array elements per block of eight bodies.
+# Number of elements of a block of eight bodies in each array.
 STATE = 8 * STATE_SIZE
 KIN = 8 * KINEMATICS_SIZE
 CON = 8 * CONSTANTS_SIZE
 WRENCH = 8 * WRENCH_SIZE
 
-# Levels of a displacement.
+# Values of `level`: poses of the bodies, or velocities.
 POSES, VELOCITIES = range(2)
 
 

@@ -50,7 +50,7 @@ from .recursion import (
     Recursion,
 )
 
-# Elements from the force to the moment of a wrench.
+# Number of elements between the first force component and the first moment component of eight wrenches.
 TO_MOMENT = 24
 
 

@@ -51,11 +51,15 @@ from .recursion_solve import factorise_forest
 from .rows import HUB
 from .workspace import APART, FACTORED, RECURSIVE, SHARED, Workspace
 
-# Smallest distance of a row from the span of others, relative to its norm: at the selection of rows, for the use of
-# recursion in the next step, and at the stages of a step. Distances of dependent rows are round-off, below 1e-8.
+# Minimum distance of a selected row from the span of the other rows, relative to its norm. Distances of dependent rows
+# are round-off, below 1e-8.
+#   FAR: when rows are selected
+#   CLOSE: for recursion to be used in the next step
+#   CLOSEST: at the stages of a step
 FAR, CLOSE, CLOSEST = 1e-2, 3e-3, 1e-3
 
-# Smallest part of a row that does work in a dependent row, over the lengths of both, that is not round-off.
+# Smallest contribution of a row that does work to a dependent row, relative to the norm of the dependent row; smaller
+# contributions are round-off.
 PART = 1e-8
 
 

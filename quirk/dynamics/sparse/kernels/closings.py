@@ -20,32 +20,43 @@ import numpy as np
 
 from quirk.jit.record import record
 
-# Integers of each group: ranges of its loop-closing constraints and visits; number of degrees of freedom; indices of
-# its first element in `matrix`, `reflections`, `along`, `carried` and `touched`; index of its first row; number of rows
-# of its matrix.
+# Integers of each group of loop-closing constraints:
+#   CLOSING, CLOSING_END: range of its constraints
+#   VISIT, VISIT_END: range of its visits
+#   FREEDOM_COUNT: number of degrees of freedom on its paths
+#   MATRIX, REFLECTIONS, ALONG, CARRIED, TOUCHED: index of its first element in the array of the same name
+#   ROW: index of its first constraint row
+#   LENGTH: number of rows of its matrix, including those of drivers
 CLOSING, CLOSING_END, VISIT, VISIT_END, FREEDOM_COUNT, MATRIX, REFLECTIONS, ALONG, CARRIED, TOUCHED, ROW, LENGTH = (
     range(12)
 )
 GROUP_ENTRIES = 12
 
-# Integers of each loop-closing constraint: its node; index of its first row; range of its sides; number of degrees of
-# freedom on the paths of the constraints of its group up to this one.
+# Integers of each loop-closing constraint:
+#   NODE: its node
+#   FIRST_ROW: index of its first row
+#   SIDE, SIDE_END: range of its sides
+#   REACH: number of degrees of freedom on the paths of this constraint and of the preceding ones of its group
 NODE, FIRST_ROW, SIDE, SIDE_END, REACH = range(5)
 CLOSING_ENTRIES = 5
 
-# Integers of each side, a body of a loop-closing constraint that is not the ground: indices in G of the forces and the
-# moments; 1, or -1 if the forces act on the body in the opposite direction; indices of the first element of the body in
-# the arrays of kinematics, of constants, and of `Recursion.bodies`; and its visit, counted from the first one of the
-# group.
+# Integers of each side, a body of a loop-closing constraint other than the ground:
+#   FORCE_IN_G, MOMENT_IN_G: indices in G of the forces and of the moments
+#   SIGN: factor of the forces: 1, or -1 if G contains the forces on the other body
+#   IN_KINEMATICS, IN_CONSTANTS, IN_BODIES: index of the first element of the body in the arrays of kinematics and of
+#     constants, and in `Recursion.bodies`
+#   AT_VISIT: visit of the joint of the body, counted from the first visit of the group
 FORCE_IN_G, MOMENT_IN_G, SIGN, IN_KINEMATICS, IN_CONSTANTS, IN_BODIES, AT_VISIT = range(7)
 SIDE_NUMBERS = 7
 
-# Integers of each visit of a joint on the paths of a group: the slot of its body; the visit of its parent, counted from
-# the first one of the group, or -1 for the ground; and the row of its first degree of freedom in the matrix.
+# Integers of each visit of a joint on the paths of a group:
+#   SLOT: slot of the body of the joint
+#   UP: visit of the joint of the parent body, counted from the first visit of the group; -1 if the parent is the ground
+#   FREEDOM_ROW: row of the matrix that belongs to the first degree of freedom of the joint
 SLOT, UP, FREEDOM_ROW = range(3)
 VISIT_ENTRIES = 3
 
-# Number of elements of eight wrenches on one body.
+# Number of elements of eight wrenches on one body: six vectors of eight elements.
 CARRIED_NUMBERS = 48
 
 

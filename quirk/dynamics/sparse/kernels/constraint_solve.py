@@ -31,13 +31,16 @@ from .relations import relation_wrenches
 from .rows import BILINEAR, HUB, RELATION, Nodes, along, along_with_terms
 from .workspace import LEAST, METHOD, PASSES, RATE, REFLECTIONS, REMAINS, Workspace
 
-# A row is satisfied if its residual is at most MET times the sum of the magnitudes of its terms. Corrections that no
-# longer decrease are round-off if they change accelerations by less than the fraction NOISE. A residual of reflections
-# beyond ASTRAY is an error. Reflections replace blocks if a solve leaves more than SLOW of the residual.
+# Limits of the residuals of constraint rows in iterative refinement:
+#   MET: a row is satisfied if its residual is at most this fraction of the sum of the magnitudes of its terms
+#   NOISE: corrections that no longer decrease are round-off if they change the accelerations by less than this fraction
+#   ASTRAY: limit in place of both for the orthogonal factorization; beyond it, the loads are set to NaN
+#   SLOW: if a solve with the block factorization leaves more than this fraction of the residual, the orthogonal
+#     factorization is used
 MET, NOISE, ASTRAY, SLOW = 1e-13, 1e-11, 1e-8, 1e-3
 
-# Maximum number of solves; and the fraction of the residual left by a solve with blocks, LOSS / p^2 for smallest pivot
-# p.
+# MOST_PASSES is the maximum number of solves. A solve with the block factorization is assumed to leave the fraction
+# LOSS / p^2 of the residual, where p is the smallest pivot.
 MOST_PASSES, LOSS = 12, 2e-15
 
 

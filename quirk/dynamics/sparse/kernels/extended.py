@@ -38,9 +38,12 @@ from .relations import G_AT, RELATION_SIZE, SIDE, SIDE_END, SIDE_ENTRIES, SIDE_F
 from .rows import HUB, RELATION
 from .size import largest_acceleration, size_of
 
-# Solves are repeated until a correction changes accelerations by at most the fraction SETTLED of the largest. They end
-# after MOST_PASSES, or after MOST_STALLED successive corrections that are not below the fraction CONVERGES of the
-# smallest one. Accelerations are accepted if the last correction is at most the fraction ALLOWED.
+# Limits of iterative refinement in double-double arithmetic. Corrections are relative to the largest acceleration.
+#   SETTLED: refinement ends when a correction of the accelerations is at most this
+#   ALLOWED: the accelerations are rejected if the last correction exceeds this
+#   CONVERGES: a correction larger than this fraction of the smallest one so far counts as stalled
+#   MOST_PASSES: maximum number of solves
+#   MOST_STALLED: maximum number of successive stalled corrections
 SETTLED, ALLOWED, CONVERGES, MOST_PASSES, MOST_STALLED = 1e-14, 1e-10, 0.5, 30, 2
 
 

@@ -23,7 +23,7 @@ from .inertia import numbers3
 from .mechanism import Mechanism
 from .rows import DIRECTION_J, HUB, IN_X, IN_Y, RELATION
 
-# Size of a block of rotation matrices of eight bodies.
+# Number of elements of the rotation matrices of a block of eight bodies.
 TURN = 8 * 9
 
 

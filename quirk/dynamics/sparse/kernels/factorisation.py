@@ -25,7 +25,7 @@ from .orthogonal import substitute, triangularise
 from .rows import HUB
 from .workspace import BLOCKS, FACTORED, FOREST, FREEDOMS, LEAST, METHOD, PASSES, REFLECTIONS
 
-# Number of solves by blocks before the pivots, which determine it, are known: one refinement.
+# Number of solves while the pivots, from which it is computed later, are unknown: a first solve and one refinement.
 UNTOLD_PASSES = 2
 
 

@@ -29,11 +29,11 @@ from quirk.jit.tracing import traced
 from .invert import inversion
 from .rows import UNITS
 
-# Number of nodes processed (rows, factorization, forward substitution) before the next ones: their blocks fit into the
-# processor's cache.
+# Number of nodes for which rows, factorization and forward substitution are completed before the next nodes begin. The
+# blocks of 256 nodes fit into the processor's cache.
 STRETCH = 256
 
-# Kinds of products of two rows, for a body they share: both forces along fixed inertial axes, or any forces.
+# Kinds of products of two rows at a common body: both forces along fixed inertial axes, or forces of any direction.
 CONSTANT, TURNING = range(2)
 
 

@@ -28,13 +28,15 @@ from .constraint_solve import add_constraint_loads, clear
 from .loads import constraint_load
 from .mechanism import Mechanism
 
-# Numbers per load: force and torque of a joint, or the multiplier of a contact.
+# Number of components of a constraint load: force and torque of a joint; a contact uses only the first, its normal
+# force.
 LOAD = 6
 # Maximum number of Newton iterations.
 MOST_ITERATIONS = 50
-# Corrections of magnitudes below this fraction of the largest are round-off.
+# Newton's method has converged if the corrections of the friction forces are at most this fraction of the largest
+# force, which is round-off, or if they no longer decrease and are at most the square root of this fraction.
 CONVERGED = 4e-16
-# Number of bodies per friction element, i and j.
+# Number of bodies of a friction element: i and j.
 ENDS = 2
 
 

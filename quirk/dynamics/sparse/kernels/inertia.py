@@ -15,7 +15,7 @@ from quirk.jit.tracing import traced
 
 from .tree import COMPLIANCE, MIXED, MOMENTUM, TURNS
 
-# Rows and columns of the stored entries of a symmetric matrix.
+# Row and column of each stored element of a symmetric matrix (3, 3), its upper triangle.
 UPPER = [(i, j) for i in range(3) for j in range(i, 3)]
 
 Triple = tuple[float, float, float]

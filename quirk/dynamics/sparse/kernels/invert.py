@@ -21,11 +21,12 @@ from quirk.jit.compilation import inlined
 from quirk.jit.simd import at, lane_of, permuted, reciprocal_above, replaced, spread
 from quirk.jit.tracing import traced
 
-# Cofactors are used if the determinant exceeds this fraction of the product of diagonal elements, its upper bound
-# (Hadamard). Their round-off is relative to the product, so at most four binary digits are lost.
+# Cofactors are used if the determinant exceeds this fraction of the product of the diagonal elements, which is its
+# upper bound (Hadamard). The round-off of cofactors is proportional to this product, so at most four binary digits are
+# lost.
 SHARE = 1.0 / 16.0
 
-# Below this bound products of three elements are inaccurate, as they approach the smallest normal numbers.
+# Smallest product of three elements that is computed accurately, with a margin to the smallest normal number, 2.2e-308.
 LEAST = 1e-290
 
 

@@ -42,8 +42,8 @@ from .tree import (
     Tree,
 )  # fmt: skip
 
-# Smallest volume spanned by the rows of a joint, relative to that of perpendicular unit vectors, up to which the joint
-# is eliminated by its degrees of freedom; below it, their directions have lost six digits.
+# The degrees of freedom of a joint are eliminated if the volume spanned by its unit row directions exceeds this, where
+# perpendicular directions have the volume 1. Below it, the free directions have lost six digits.
 SKEWED = 1e-6
 
 

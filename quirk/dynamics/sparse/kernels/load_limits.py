@@ -27,9 +27,10 @@ from quirk.jit.simd import at, put
 
 from .room import LOADS, least_slack, room, scratch_of
 
-# Components of the two bearing forces of a joint.
+# Number of components of the two bearing forces of a joint.
 BEARINGS = 6
-# Maximum number of linearizations, and relative increase of the margin at which they end.
+# MOST is the maximum number of linearizations. They end earlier if the margin increases by at most CLOSE times the
+# largest load.
 MOST, CLOSE = 100, 1e-12
 
 

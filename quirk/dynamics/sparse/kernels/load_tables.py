@@ -12,27 +12,47 @@ import numpy as np
 
 from quirk.jit.record import record
 
-# Kinds of readings: component of the load of a constraint; a multiplier; component of the load of a force element; an
-# output of its force law; energy of the system; force that is a combination of multipliers; margin of sticking friction
-# to its limit; determinant condition for a unique solution with friction; and margin of dependent contacts to their
-# friction cones.
+# Kinds of readings:
+#   OF_CONSTRAINT: component of the load of a constraint
+#   MULTIPLIER: one multiplier
+#   OF_FORCE: component of the load of a force element
+#   OUTPUT_OF_LAW: output of a force law
+#   ENERGY: energy of the system
+#   SHARE: force that is a linear combination of multipliers
+#   CONE: static friction limit minus the magnitude of a sticking friction force
+#   SOLVABLE: positive if the equations of friction have a unique solution
+#   PATCH: margin of dependent contacts or joints to their friction limits
 OF_CONSTRAINT, MULTIPLIER, OF_FORCE, OUTPUT_OF_LAW, ENERGY, SHARE, CONE, SOLVABLE, PATCH = range(9)
 
-# Integers of each reading. Loads: whether it is a torque, and inertial axis, -1 for the magnitude. Constraints: range
-# of nodes; offsets of bodies i and j in arrays of states, kinematics and wrenches; and whether body j is the ground.
-# Force elements: index of the element and of its end. Outputs and multipliers: index. Energies: whether kinetic and
-# potential energy are included. Combinations of multipliers: first term, number of terms and of forces. Dependent
-# contacts, in addition: first element in `Readings.patches`, number of contacts, number of independent redistributions
-# of load, and first element in `Readings.slides`, -1 if no contact slides; of joints with limits in proportion to their
-# load the first element in `Readings.followed`, the number, and the first reading of their loads.
+# Integers of each reading; each kind of reading uses some of them.
+#   IS_TORQUE, AXIS: of a load, 1 for the torque or 0 for the force, and the inertial axis, -1 for the magnitude
+#   NODE, NODE_END: range of the nodes of a constraint
+#   STATE_I, STATE_J, KIN_I, KIN_J, WRENCH_I, WRENCH_J: offsets of bodies i and j in arrays of states, kinematics and
+#     wrenches
+#   J_IS_GROUND: 1 if body j of the constraint is the ground, otherwise 0
+#   ELEMENT, END: index of a force element, and of its side (body)
+#   PLACE: index of an output or multiplier; for CONE, of the friction whose limit is proportional to a load, otherwise
+#     -1
+#   KINETIC, POTENTIAL: 1 if the energy includes kinetic or potential energy, otherwise 0
+#   TERMS, TERM_COUNT, FORCES: of linear combinations of multipliers, the first term, number of terms and number of
+#     forces
+#   PATCH_START, PATCH_SIZE, PATCH_WAYS: of dependent contacts or joints, the first element in `Readings.patches`, their
+#     number, and the number of independent redistributions of their loads
+#   PATCH_SLIDES: first element in `Readings.slides`; -1 if no contact slides
+#   PATCH_JOINTS, PATCH_JOINT_COUNT, PATCH_LOADS: of joints whose friction limit is proportional to their load, the
+#     first element in `Readings.followed`, their number, and the first reading of their loads
 (
     IS_TORQUE, AXIS, NODE, NODE_END, STATE_I, STATE_J, KIN_I, KIN_J, WRENCH_I, WRENCH_J, J_IS_GROUND, ELEMENT, END,
     PLACE, KINETIC, POTENTIAL, TERMS, TERM_COUNT, FORCES, PATCH_START, PATCH_SIZE, PATCH_WAYS,
     PATCH_SLIDES, PATCH_JOINTS, PATCH_JOINT_COUNT, PATCH_LOADS,
 ) = range(26)  # fmt: skip
 READING = 26
-# Floats of each reading: level that is subtracted; joint point of body j in body axes; inverse factor of moments. For
-# combinations of multipliers: offsets of the forces, and the coefficient of friction after them.
+# Indices among the floats of each reading:
+#   LEVEL: threshold, which is subtracted from the quantity
+#   ARM: joint point of body j in body axes, m
+#   UNSCALED: matrix (3, 3) by rows that converts a scaled moment to a moment in body axes
+#   OFFSETS: for linear combinations of multipliers, in place of ARM: constants that are added to the forces, N
+#   COEFFICIENT: coefficient of friction, which follows after OFFSETS
 LEVEL, ARM, UNSCALED = 0, 1, 4
 OFFSETS, COEFFICIENT = 1, 5
 # Maximum number of forces per reading: a normal load and three components of friction.

@@ -34,28 +34,30 @@ from .redundancy import EPSILON
 from .rows import along, residuals
 from .workspace import CORRECTION, LEAST
 
-# Steps below ROUND_OFF, over the length of the system or its speed, are round-off, as are steps below ROUND_OFF_ULPS
-# units in the last place of the largest position.
+# Corrections below this are round-off. They are relative to the length of the system for poses, to its speed for
+# velocities.
 ROUND_OFF = 1e-15
+# Pose corrections below this many units in the last place of the largest position are round-off, too.
 ROUND_OFF_ULPS = 4.0
 
-# Rows are renewed if the ratio of successive steps exceeds SLOW. If it exceeds STALLED, the iteration also begins again
-# at the given state, once; after that it fails.
+# The rows are factorized again if the ratio of successive corrections exceeds SLOW. If it exceeds STALLED, the
+# iteration also restarts from the initial state, but only once; if it then stalls again, the projection fails.
 SLOW, STALLED = 0.05, 0.5
 
-# Estimate of the rate of contraction after renewal of the rows: CURVATURE times the displacement since then, in rad or
-# lengths of the system, over the smallest pivot, at least LEFT due to round-off. CURVATURE bounds the second
-# derivatives of rows; the largest found in ten mechanisms was 2.
+# The ratio of the next correction to the present one is estimated as CURVATURE * d / p, where d is the displacement
+# since the last factorization, in rad or lengths of the system, and p the smallest pivot; it is at least LEFT, because
+# of round-off. CURVATURE bounds the second derivatives of the constraints; the largest value found in ten mechanisms
+# was 2.
 CURVATURE, LEFT = 100.0, 1e-8
 
-# Steps below this that no longer decrease are round-off, amplified by nearly dependent rows.
+# Corrections below this that no longer decrease are round-off, amplified by nearly dependent rows.
 STAGNANT = 1e-8
 
-# Largest component normal to the constraints, as a fraction of a variation, that may remain after its projection onto
-# the tangent space.
+# Largest normal component of a variation after projection onto the tangent space of the constraints, as a fraction of
+# the variation.
 ACROSS = 1e-9
 
-# Maximum number of steps for poses, and for velocities.
+# Maximum number of iterations for poses, and for velocities.
 MOST_STEPS = 16
 
 

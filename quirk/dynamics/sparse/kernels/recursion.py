@@ -22,67 +22,85 @@ import numpy as np
 
 from quirk.jit.record import record
 
-# Kinds of joints; the last two are hinges and sliders whose motion is prescribed by a driver.
+# Kinds of joints. FREE is a body without a joint to a parent; the last two are hinges and sliders with a driver.
 HINGE, BALL, FREE, WELD, SLIDER, CYLINDRICAL, UNIVERSAL, DRIVEN_HINGE, DRIVEN_SLIDER = range(9)
 
-# Integers of each joint: its kind; the first number of its parent among the numbers of all joints, that of the ground
-# included; the places in `articulated` of the inertia of all children of its body, of the inertia to which that of its
-# body is added, and of the sum, -1 if the parent is the ground; its first number in `blocks`, or the node of its
-# driver.
+# Integers of each joint:
+#   KIND: kind of the joint
+#   PARENT: index in `joints` of the first element of the parent, which may be the ground
+#   CHILDREN: index in `articulated` of the sum of inertias over the children of the body
+#   ADDED_TO: index in `articulated` of the sum over the preceding children of the parent
+#   SUM: index in `articulated` at which the latter sum plus the inertia of the body is stored; -1 if the parent is the
+#     ground
+#   BLOCK: index of the first element of the joint in `blocks`; for a driven joint, the node of its driver
 KIND, PARENT, CHILDREN, ADDED_TO, SUM, BLOCK = range(6)
 JOINT_ENTRIES = 6
 
-# Numbers of the body of each joint: the rows of the lower blocks of its inertia about the joint point, H^T and J; the
-# arm from the joint point of the parent to this one, in the frame of the parent; the mass, with zeros around it, so
-# that the rows of the mass times the unit matrix can be loaded.
+# Indices among the constants of the body of each joint:
+#   LOWER, TURNS: rows of the blocks H^T and J of its inertia about the joint point
+#   ARM: vector from the joint point of the parent to the joint point of the body, in the frame of the parent, m
+#   MASS_AFTER: mass, preceded and followed by zeros, so that the rows of the mass times the unit matrix can be loaded
 LOWER, TURNS, ARM, MASS_AFTER = 0, 12, 24, 30
 BODY_NUMBERS = 36
 
-# Numbers of each joint that are computed: the columns and the rows of the rotation from its frame to the frame of the
-# parent; the relative acceleration of the joint points due to velocities, in the frame of the parent, and that of the
-# angular velocities, in the frame of the joint; the loads that the body needs to have no further acceleration; the
-# acceleration of the joint point, and the angular acceleration; then the data of the degrees of freedom.
+# Indices among the computed floats of each joint:
+#   COLUMNS, ROWS: columns and rows of the rotation matrix from the joint frame to the frame of the parent
+#   SHIFT_BIAS: relative acceleration of the joint points due to velocities, in the frame of the parent, m/s^2
+#   TURN_BIAS: relative angular acceleration due to velocities, in the joint frame, rad/s^2
+#   FORCE, MOMENT: load that the body needs for zero further acceleration, N and N m
+#   SHIFT, TURN: acceleration of the joint point, m/s^2, and angular acceleration, rad/s^2
+#   FREEDOM: data of the degrees of freedom
 COLUMNS, ROWS, SHIFT_BIAS, TURN_BIAS, FORCE, MOMENT, SHIFT, TURN, FREEDOM = 0, 12, 24, 28, 32, 36, 40, 44, 48
 JOINT_NUMBERS = 64
-# Data of one degree of freedom, from its first number on: momentum of unit velocity along it; inverse of its inertia;
-# its acceleration if the parent does not accelerate, or, of a driven joint, its load at zero acceleration. The rotation
-# about z is the degree of freedom of a hinge and the first one of cylindrical and universal joints; their second one is
-# in `blocks`.
+# Offsets among the data of one degree of freedom. The first one of a joint (rotation about z, or translation of a
+# slider) is stored in `joints`, the second one of a cylindrical or universal joint in `blocks`.
+#   MOMENTUM_SHIFT, MOMENTUM_TURN: linear and angular momentum of unit velocity along the degree of freedom
+#   COMPLIANCE: inverse of the inertia along it
+#   ALONE: acceleration along it if the parent does not accelerate; for a driven joint, its load at zero acceleration
 MOMENTUM_SHIFT, MOMENTUM_TURN, COMPLIANCE, ALONE = 0, 4, 8, 9
-# Of a slider or cylindrical joint, the present arm from the joint point of the parent, in the frame of the parent; of a
-# universal joint, the unit vector along the projection of the axis fixed in the parent onto the xy plane, in the frame
-# of the joint.
+# Slider or cylindrical joint: present vector from the joint point of the parent to that of the body, in the frame of
+# the parent. Universal joint: unit vector along the projection of the second axis onto the xy plane of the joint frame.
 PRESENT_ARM = SECOND_AXIS = FREEDOM + 12
-# Data of a ball joint: the rows of H J^-1; the angular acceleration if the joint point does not accelerate.
+# Ball joint: the rows of H J^-1, and the angular acceleration if the joint point does not accelerate.
 GIVEN_BY_SHIFT, ALONE_TURN = FREEDOM, FREEDOM + 12
 
-# Numbers of an articulated inertia: the rows of its blocks M, H^T and J, the force and the moment.
+# Indices of force and moment in an articulated inertia, which follow after the rows of its blocks M, H^T and J; and its
+# size.
 ARTICULATED_FORCE, ARTICULATED_MOMENT, ARTICULATED = 36, 40, 44
 
-# Numbers in `blocks`: of a ball joint the rows of J^-1; of a free body the triangular factor (6, 6) of its inertia; the
+# Number of elements in `blocks`: rows of J^-1 of a ball joint; triangular factor (6, 6) of the inertia of a free body;
 # data of a second degree of freedom.
 BALL_NUMBERS, FREE_NUMBERS, SECOND_NUMBERS = 12, 36, 12
 
-# Constants of a body in `bodies`: the rotation from its joint frame to its axes, as a quaternion and as a matrix by
-# rows; the arm from the joint point of the parent to its own, in the frame of the parent; mass; mass times center of
-# mass; inertia about the joint point (xx, xy, xz, yy, yz, zz); the center of mass; the z axis of the joint, or the axis
-# of a universal joint that is fixed in the parent, in the frame of the parent; the joint point relative to the center
-# of mass of the parent, in that frame; 1 if the joint allows no rotation about x and y, otherwise 0; the inertia less
-# its middle principal moment times the identity: that part does not contribute to omega x J omega, but its round-off
-# would make slender bodies spin; the x axis of a joint that allows no rotation about z, in the frame of the parent,
-# otherwise zero; 1 for such a joint, otherwise 0; 1 for a joint that slides along its axis, otherwise 0; 1 for a
-# universal joint, otherwise 0.
+# Indices among the constants of each body in `bodies`:
+#   ALIGNED, ALIGNMENT: rotation from the joint frame to body axes, as a quaternion, and as a matrix by rows
+#   ARM_OF_BODY: vector from the joint point of the parent to that of the body, in the frame of the parent, m
+#   MASS, MASS_MOMENT: mass, and mass times the center of mass
+#   INERTIA: inertia about the joint point (xx, xy, xz, yy, yz, zz)
+#   CENTER: center of mass relative to the joint point, m
+#   AXIS: z axis of the joint, for a universal joint its second axis, in the frame of the parent
+#   POINT_FROM_CENTER: joint point relative to the center of mass of the parent, in the frame of the parent, m
+#   HINGED: 1 if the joint allows no rotation about x and y, otherwise 0
+#   UNLIKE: INERTIA less its middle principal moment times the identity. The subtracted part does not contribute to
+#     omega x J omega, but its round-off would make slender bodies spin.
+#   CROSS_AXIS: x axis, in the frame of the parent, of a joint that allows no rotation about z, otherwise zero
+#   WELDED, SLIDING, CROSSED: 1 if the joint allows no rotation about z, slides along z, or is a universal joint;
+#     otherwise 0
 ALIGNED, ALIGNMENT, ARM_OF_BODY, MASS, MASS_MOMENT, INERTIA, CENTER = 0, 4, 13, 16, 17, 20, 26
 AXIS, POINT_FROM_CENTER, HINGED, UNLIKE, CROSS_AXIS, WELDED, SLIDING, CROSSED = 29, 32, 35, 36, 42, 45, 46, 47
 BODY_CONSTANTS = 48
 
-# Integers of each driven joint: the slot of its body; the node of its driver; the index of the prescribed motion, and
-# of its value among the inputs of relations; the index of the work in states; the first element of the axis in
-# `bodies`; 1, or -1 if the prescribed coordinate decreases when the body turns about or slides along this axis.
+# Integers of each driven joint:
+#   SLOT: slot of its body
+#   DRIVER: node of its driver
+#   MOTION, MOTION_INPUT: index of the prescribed motion, and of its value among the inputs of relations
+#   WORK_IN_Y: index of the work of the driver in the state
+#   AXIS_IN_BODIES: index of the first component of the joint axis in `bodies`
+#   SENSE: 1, or -1 if the prescribed coordinate decreases when the body turns about or slides along this axis
 SLOT, DRIVER, MOTION, MOTION_INPUT, WORK_IN_Y, AXIS_IN_BODIES, SENSE = range(7)
 DRIVEN_ENTRIES = 7
 
-# Posture of a body: the orientation of its joint frame as a quaternion of any length, and its angular velocity.
+# Posture of a body: the orientation of its joint frame as a quaternion of any norm, and its angular velocity, rad/s.
 QUATERNION, OMEGA = 0, 4
 POSTURE = 7
 

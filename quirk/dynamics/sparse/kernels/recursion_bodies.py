@@ -54,7 +54,7 @@ from .recursion_vectors import (
     symmetric_times,
 )
 
-# Number of array elements per block of eight bodies.
+# Number of elements of a block of eight bodies in `bodies`.
 BODIES = 8 * BODY_CONSTANTS
 POSTURES = 8 * POSTURE
 JOINTS = 8 * JOINT_NUMBERS

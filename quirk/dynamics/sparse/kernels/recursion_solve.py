@@ -38,7 +38,8 @@ from .row_power import row_power
 from .rows import along_of, residuals_of
 from .workspace import FACTORED, PARTIAL, RECURSIVE
 
-# Values of FACTORED if the last factorization is that of the recursion: at the state of the postures, or another one.
+# Values of FACTORED after a factorization by recursion: HERE if it is at the state of `recursion.posture`, ELSEWHERE if
+# it is at another state.
 HERE, ELSEWHERE = 1.0, 2.0
 
 

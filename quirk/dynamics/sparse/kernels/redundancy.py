@@ -63,24 +63,29 @@ from .workspace import (
 
 EPSILON = 2.220446049250313e-16
 
-# Thresholds for the selection of rows: the first one, and the factor from one to the next, down to the tolerance.
+# First threshold for the selection of rows, and ratio of successive thresholds, which end at `rank_tolerance`.
 FIRST_THRESHOLD, NEXT_THRESHOLD = 0.1, 0.1
 
-# A new selection is made if the smallest pivot falls below POOR, and below WORSE times its value at the last selection.
+# Rows are selected again if the smallest pivot is below both POOR and WORSE times its value at the last selection.
 POOR, WORSE = 1e-3, 0.1
 
-# If all pivots are above PLAIN, solutions are not refined. Solutions by blocks with smallest pivot p have a relative
-# residual of up to LOSS / p^2; they are refined until less than ENOUGH is left. Reflections replace blocks if a pivot
-# is below TINY, or if a solve leaves more than SLOW of the residual; if all pivots are above FAIR, blocks are used
-# again.
+# Limits of the smallest pivot and of residuals, by which the factorization and the number of solves are chosen. A solve
+# with the block factorization is assumed to leave the fraction LOSS / p^2 of the residual, where p is the smallest
+# pivot.
+#   PLAIN: solutions are not refined if all pivots exceed this
+#   ENOUGH: solutions are refined until the expected relative residual is below this
+#   TINY: the orthogonal factorization replaces the block factorization if a pivot is below this, or if a solve leaves
+#     more than the fraction SLOW of the residual
+#   FAIR: the block factorization is used again if all pivots exceed this
 PLAIN, ENOUGH = 1e-2, 1e-17
 TINY, FAIR = 1e-9, 1e-5
 
-# A forest is eliminated by its degrees of freedom if its smallest pivot is at most this: solves by blocks would need
-# refinement, which takes longer.
+# In a forest, degrees of freedom are eliminated if the smallest pivot is at most this. The block factorization would
+# then need refinement, which takes longer.
 SQUARED = 2e-3
 
-# Upper bound of the relative residual of a solve by reflections, unless a larger one is observed.
+# Assumed upper bound of the fraction of a residual that a solve with the orthogonal factorization leaves; a larger
+# observed fraction replaces it.
 REFLECTED = 1e-6
 
 

@@ -26,17 +26,23 @@ from quirk.jit.simd import at, load, put, splat, store, total
 # Number of time derivatives of Phi that the equation of motion needs, and for which relations are compiled.
 ORDER = 2
 
-# Offsets per side: force and scaled moment on its body, three lanes each.
+# Offsets of the force and of the scaled moment among the elements of a side: three vectors of eight rows each.
 SIDE_FORCE, SIDE_MOMENT = 0, 24
 SIDE_SIZE = 48
 
 
-# Entries per relation: address of its function, number of rows, first input and first output, first input of the frames
-# and first output of the gradients relative to these, number of constants, and ranges of its motions and sides.
+# Integers of each relation. INPUT and OUTPUT are indices; FRAMES is an offset from INPUT, and GRADIENT from OUTPUT.
+#   ADDRESS: address of the compiled function
+#   ROWS: number of constraint rows
+#   INPUT, OUTPUT: its first input, and its first output
+#   FRAMES, GRADIENT: its first input that describes a frame, and its first output that is a component of a gradient
+#   NUMBERS: number of constants
+#   MOTION, MOTION_END: range of its prescribed motions
+#   SIDE, SIDE_END: range of its sides
 ADDRESS, ROWS, INPUT, OUTPUT, FRAMES, GRADIENT, NUMBERS, MOTION, MOTION_END, SIDE, SIDE_END = range(11)
 RELATION_SIZE = 11
 
-# Entries per side: offsets of its body in arrays of states, kinematics and wrenches, and of the side itself in G.
+# Integers of each side: offsets of its body in arrays of states, kinematics and wrenches, and offset of the side in G.
 STATE_AT, KINEMATICS_AT, WRENCH_AT, G_AT = range(4)
 SIDE_ENTRIES = 4
 
@@ -79,8 +85,8 @@ class Relations(NamedTuple):
         return [int(start) for start in sides[:, G_AT]]
 
 
-# Inputs of a frame: its position and orientation in the body (12), then position, velocity and zero acceleration,
-# rotation, angular velocity and zero angular acceleration.
+# Inputs of a frame: position and orientation in the body (12); then of the body position, velocity and zero
+# acceleration, rotation matrix, angular velocity and zero angular acceleration.
 FRAME_SIZE, BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN = 36, 12, 15, 21, 30
 
 

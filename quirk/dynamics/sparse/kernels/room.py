@@ -21,15 +21,19 @@ import numpy as np
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, put
 
-# Components of the load of a contact: normal, and two tangential.
+# Number of components of the load of a contact: one normal and two tangential forces.
 LOADS = 3
-# Weights tau of the margin, over the largest load: first weight, factor between successive weights, and last weight.
+# Weight tau of the margin: first and last weight, as multiples of 1 / L with the largest load L (N), and ratio of
+# successive weights.
 FIRST, GROWS, LAST = 1.0, 30.0, 1e13
-# Bound on the sum of all normal loads, over the number of contacts times the largest component of the initial loads.
+# Bound on the sum of all normal forces, as a multiple of the number of contacts times the largest component of the
+# initial loads.
 BOUND = 100.0
-# Maximum number of Newton steps at one weight; Newton decrement at convergence; maximum number of halvings of one step.
+# Maximum number of Newton steps at one weight; Newton decrement at which they end; and maximum number of halvings of a
+# step.
 MOST_STEPS, DECREMENT, MOST_HALVINGS = 30, 1e-3, 40
-# Least pivot as a fraction of the diagonal element, for directions without effect.
+# Smallest pivot of the Cholesky factorization, as a fraction of the diagonal element, for redistributions without
+# effect on the barrier.
 REGULAR = 1e-14
 
 

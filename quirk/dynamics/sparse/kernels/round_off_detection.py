@@ -27,12 +27,13 @@ from .rows import HUB, RELATION
 from .size import MODERATE, bound_of, largest_acceleration, mass_ratio, size_of
 from .workspace import DOUBLED, FOREST, FREEDOMS, HARMLESS, KEPT, METHOD, RATE, REFLECTIONS
 
-# Error of accelerations, as a fraction of the largest, that is accepted without double-double arithmetic. Errors are
-# measured again when their bound has become GROWN times that of the last measurement.
+# Errors are relative to the largest acceleration.
+#   ACCEPTED: largest error that is accepted without double-double arithmetic
+#   GROWN: the error is measured again when its bound has grown by this factor since the last measurement
 ACCEPTED, GROWN = 1e-11, 10.0
 
-# Error of accelerations, as a fraction of the largest, beyond which there is no result; and round-off of double-double
-# arithmetic as a fraction of that of doubles.
+# Bound of the error beyond which y' is set to NaN, relative to the largest acceleration; and ratio of the round-off of
+# double-double arithmetic to that of doubles.
 TOLERABLE, REFINED = 1e-9, 2.0**-52
 
 

@@ -75,16 +75,21 @@ class Nodes(NamedTuple):
     relations: Relations
 
 
-# Kinds of nodes: a coincidence alone; a coincidence with directions kept perpendicular; any other primitives; a
-# relation; a hub body, without rows. The first two are special cases of BILINEAR with less to compute: their forces are
-# constant.
+# Kinds of nodes:
+#   POINT: coincidence of two points
+#   HINGE: coincidence of two points, and directions kept perpendicular
+#   BILINEAR: other primitives. POINT and HINGE are special cases that are computed faster, because their forces are
+#     constant.
+#   RELATION: relation, a constraint defined by a function
+#   HUB: hub, a body with many joints; it has no rows
 POINT, HINGE, BILINEAR, RELATION, HUB = range(5)
 
-# Offsets in `patterns` of the lanes of rows with d in x, and with d in y; and in `direction` of a node of the
-# directions fixed in body j.
+# Offsets in `patterns` of the vectors that are 1 for rows with x = d, and for rows with y = d; offset in `direction` of
+# the directions fixed in body j.
 IN_X, IN_Y, DIRECTION_J = 24, 32, 24
 
-# Lanes of a coincidence: row c holds component c of d; then the mask of these lanes.
+# Constant elements of a coincidence: four vectors of eight rows. The first three are the inertial axes x, y, z of rows
+# 0 to 2, by components; the fourth is 1 for these rows and 0 for others.
 UNITS = np.append(np.eye(3, 8).ravel(), np.eye(3, 8).sum(axis=0))
 
 

@@ -13,38 +13,49 @@ import numpy as np
 
 from quirk.jit.record import record
 
-# Integers of each joint: its node; the indices of child and parent among the bodies, -1 for the ground; offsets of both
-# in arrays of kinematics and of wrenches; whether the child is body j; whether the first three rows are a coincidence;
-# the number of rows that restrict translations and of those that restrict rotations, and the lane of each.
+# Integers of each joint:
+#   NODE: its node
+#   CHILD, PARENT: indices of its child and parent bodies, -1 for the ground
+#   KIN_CHILD, KIN_PARENT, WRENCH_CHILD, WRENCH_PARENT: offsets of both bodies in arrays of kinematics and of wrenches
+#   CHILD_IS_J: 1 if the child is body j, otherwise 0
+#   COINCIDES: 1 if the first three rows keep two points coincident, otherwise 0
+#   TRANSLATIONS, ROTATIONS: numbers of rows that constrain translations, and rotations
+#   TRANSLATION_LANES, ROTATION_LANES: indices of these rows in the node
 (
     NODE, CHILD, PARENT, KIN_CHILD, KIN_PARENT, WRENCH_CHILD, WRENCH_PARENT, CHILD_IS_J, COINCIDES,
     TRANSLATIONS, ROTATIONS, TRANSLATION_LANES, ROTATION_LANES,
 ) = (*range(12), 14)  # fmt: skip
 JOINT_ENTRIES = 17
 
-# Integers of each root that is a body: its index, and its offset in arrays of wrenches.
+# Integers of each root body: its index, and its offset in arrays of wrenches.
 ROOT, WRENCH_ROOT = range(2)
 ROOT_ENTRIES = 2
 
-# Number of floats of the inertia of a body, a symmetric matrix (6, 6) over the velocity of a point and the angular
-# velocity, both in body axes: the block of translations (xx, xy, xz, yy, yz, zz), the mixed block by rows, and the
-# block of rotations.
+# Indices of the blocks in the inertia of a body, a symmetric matrix (6, 6) for the velocity of a point and the angular
+# velocity in body axes: translational block (xx, xy, xz, yy, yz, zz), coupling block by rows, and rotational block (xx,
+# xy, xz, yy, yz, zz). INERTIA is the number of elements, with padding.
 SHIFTS, MIXED, TURNS = 0, 6, 15
 INERTIA = 24
 
-# Floats of each joint: the inertia that it transmits, at its point, in the axes of the child; the arms to this point
-# from the centers of mass of child and parent, each in the axes of its body; the rotation from child to parent; the
-# right inverses of the rows of translations and of rotations, three vectors each; in a solve, the relative acceleration
-# that the rows prescribe, and the load that the joint transmits if neither body accelerates; then the degrees of
-# freedom.
+# Indices among the floats of each joint:
+#   TRANSMITTED: inertia that it transmits to the parent, at the joint point and in the axes of the child
+#   ARM_CHILD, ARM_PARENT: vectors from the centers of mass of child and parent to the joint point, each in body axes, m
+#   TO_PARENT: rotation matrix from the child to the parent
+#   INVERSES: right inverses of the rows of translations, and of rotations: three vectors each
+#   PRESCRIBED: relative acceleration that the rows prescribe
+#   LOAD: load that the joint transmits if neither body accelerates
+#   FREEDOMS: data of the degrees of freedom
 TRANSMITTED, ARM_CHILD, ARM_PARENT, TO_PARENT, INVERSES, PRESCRIBED, LOAD, FREEDOMS = 0, 21, 24, 27, 36, 54, 60, 66
-# Floats of each degree of freedom: its direction; the momentum of unit velocity along it, six components; the inverse
-# of its inertia; in a solve, its acceleration if the parent does not accelerate.
+# Offsets among the data of one degree of freedom:
+#   DIRECTION: direction along or about which the child moves, of any length
+#   MOMENTUM: momentum of the velocity DIRECTION, six components
+#   COMPLIANCE: inverse of the inertia along it
+#   ALONE: acceleration along it if the parent does not accelerate
 DIRECTION, MOMENTUM, COMPLIANCE, ALONE = 0, 3, 9, 10
 FREEDOM = 11
 JOINT_NUMBERS = 136  # FREEDOMS + 6 * FREEDOM, filled up to a multiple of eight
 
-# Floats of each root: the triangular factor (6, 6) of its articulated inertia.
+# Number of floats of each root: triangular factor (6, 6) of its articulated inertia, padded to a multiple of eight.
 ROOT_NUMBERS = 40
 
 

@@ -127,31 +127,34 @@ class Workspace(NamedTuple):
     extended: Extended
 
 
-# Entries of Workspace.summary:
-# RANK: number of rows kept; LEAST: their smallest pivot, over the squared length of its row.
-# METHOD: factorization in use; PASSES: number of solves of `add_constraint_loads`, 1 for no refinement.
-# RATE: largest observed ratio of successive residuals in refinement; REMAINS: fraction of a residual that one solve is
-# expected to leave, from RATE or from the smallest pivot.
-# TRIGGER: smallest pivot below which another set of rows is selected.
-# TOLERANCE: distance of a row from the span of others, over its length, up to which it counts as dependent.
-# PRUNED: whether the pattern of blocks has only the nodes of the rows kept, so that other rows need another pattern.
-# CORRECTION: first step of the last projection, in rad or lengths of the system.
-# FOREST: whether joints can be eliminated by their degrees of freedom: no joint closes a loop, and all rows are
-# selected.
-# KEPT: whether evaluations keep the applied loads for double-double arithmetic; DOUBLED: whether they use it; HARMLESS:
-# bound of the round-off of accelerations, as a fraction of these, at which they were last found not to need it.
-# RECURSIVE: whether accelerations without multipliers are computed by recursion, see `recursion`; FACTORED: 0 if
-# the last factorization is one of rows, otherwise see `recursion_solve`; APART: whether the rows that close loops were
-# far enough from dependent ones for recursion at the last state on the constraints; OVER_FOREST: whether the pivots of
-# a run are those of closing rows over the forest, instead of those of all rows in the order of elimination; SHARED:
-# whether rows that do work share their loads with redundant rows, so that their work depends on the rows selected;
-# PARTIAL: whether the last evaluation computed only the multipliers of rows that do work.
+# Entries of Workspace.summary. Truth values are 1 or 0, distances are relative to the norm of the row.
+#   RANK: number of independent rows
+#   LEAST: smallest pivot of these rows, relative to the squared norm of the row
+#   METHOD: factorization in use: BLOCKS, REFLECTIONS or FREEDOMS
+#   PASSES: number of solves of `add_constraint_loads`; 1 without refinement
+#   RATE: largest observed ratio of successive residuals in refinement
+#   TRIGGER: smallest pivot below which rows are selected again
+#   TOLERANCE: distance from the span of other rows up to which a row is dependent
+#   PRUNED: whether the block pattern contains only nodes with selected rows; another selection may need another pattern
+#   CORRECTION: first correction of the last projection, in rad or lengths of the system
+#   REMAINS: expected fraction of the residual that one solve leaves, from RATE or from the smallest pivot
+#   FOREST: whether degrees of freedom of joints can be eliminated: no joint closes a loop, and all rows are selected
+#   KEPT: whether evaluations store the applied loads for double-double arithmetic
+#   DOUBLED: whether evaluations use double-double arithmetic
+#   HARMLESS: bound of the round-off of accelerations, relative to the largest one, at its last measurement
+#   RECURSIVE: whether accelerations are computed by recursion, without multipliers of all rows; see `recursion`
+#   FACTORED: 0 if the last factorization is one of rows, otherwise HERE or ELSEWHERE of `recursion_solve`
+#   APART: whether the loop-closing rows were far enough from dependent for recursion at the last state on the
+#     constraints
+#   OVER_FOREST: whether stored pivots are those of loop-closing rows over the forest, instead of those of all rows
+#   SHARED: whether rows that do work share their loads with redundant rows, so that this work depends on the selection
+#   PARTIAL: whether the last evaluation computed only the multipliers of rows that do work
 (
     RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, PRUNED, CORRECTION, REMAINS, FOREST, KEPT, DOUBLED, HARMLESS,
     RECURSIVE, FACTORED, APART, OVER_FOREST, SHARED, PARTIAL,
 ) = range(20)  # fmt: skip
 SUMMARY = 20
 
-# Values of METHOD: factorization of S by blocks; reflections of G^T; elimination of a forest by the degrees of freedom
-# of its joints.
+# Values of METHOD: BLOCKS, block factorization of S; REFLECTIONS, orthogonal factorization of G^T; FREEDOMS,
+# elimination of the degrees of freedom of the joints of a forest.
 BLOCKS, REFLECTIONS, FREEDOMS = 0.0, 1.0, 2.0

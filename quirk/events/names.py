@@ -61,7 +61,7 @@ class Reading:
     of : constraint or force element; None for an energy of the system
     quantity : "force", "torque", "energy", "kinetic", "potential", "total", or the name of a coordinate of a force
         element; "multiplier" for the multiplier of a constraint; "solvable" for a function that is positive while
-        friction has a unique solution; see also `Shared` and `Patch`
+        friction has a unique solution; see also `Shared` and `CommonMargin`
     axis : index of the inertial axis of a component of the load, or None for its magnitude
     level : value at which the event occurs, in the unit of the quantity
     """
@@ -96,7 +96,7 @@ class Shared(Reading):
 
 
 @dataclass(frozen=True)
-class Patch(Reading):
+class CommonMargin(Reading):
     """Watched margin, N, before several contacts or joints that share a load slip together.
 
     The margin is the distance from the friction limits for the best distribution of the load over the m contacts. A
@@ -107,7 +107,7 @@ class Patch(Reading):
 
     Attributes
     ----------
-    quantity : "patch"
+    quantity : "common margin"
     members : names of the friction elements that stick
     rows : the h rows, each as the name of a constraint and the index of its row
     constants : (c,) constant part of the load

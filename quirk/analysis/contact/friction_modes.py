@@ -20,7 +20,7 @@ from quirk.dynamics.model.applied_loads import coordinate_at
 from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
-from quirk.events.names import Patch, Reading, Shared
+from quirk.events.names import CommonMargin, Reading, Shared
 from quirk.forces.ball_friction import BallFriction
 from quirk.forces.friction import Friction
 from quirk.forces.joint_friction import JointFriction
@@ -81,7 +81,7 @@ class FrictionMode:
     direction: tuple[float, ...] = ()
     floor: float = 0.0
     side: int = 1
-    margin: Shared | Patch | None = None
+    margin: Shared | CommonMargin | None = None
     load_rows: tuple[tuple[str, int, float], ...] = ()
     reversal_speed: float | None = None
     creep: float | None = None
@@ -162,7 +162,7 @@ class FrictionModes:
         found, slides = [], False
         for friction in self.elements:
             mode = modes.get(friction.name)
-            if mode is None or (friction.static == np.inf and not isinstance(mode.margin, Patch)):
+            if mode is None or (friction.static == np.inf and not isinstance(mode.margin, CommonMargin)):
                 continue
             quantity: Reading | SlipComponent
             if mode.sticking_components is not None:

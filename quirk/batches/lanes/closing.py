@@ -19,7 +19,7 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, greater, load, splat, store
 from quirk.jit.tracing import traced
 
-from .forest_motions import follow, gather_loads, unload
+from .forest_motions import clear_freedom_accelerations, follow, gather_loads
 from .records import (
     ALONG_I,
     ALONG_J,
@@ -187,7 +187,7 @@ def respond(tables: LaneTables, work: LaneWork, ground: int) -> None:
             if at(tables.reached, count * c + t) == LOADED:
                 gather_loads(joints, work.joints, work.load, t, ground, False)
             elif at(tables.reached, count * c + t) == MOVED:
-                unload(joints, work.joints, t)
+                clear_freedom_accelerations(joints, work.joints, t)
         for t in range(count):
             if at(tables.reached, count * c + t) == AT_REST:
                 for k in range(0, BODY, 8):

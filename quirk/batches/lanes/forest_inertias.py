@@ -100,7 +100,7 @@ def store_bias(work: Any, o: Any, inertia: Any) -> None:
 
 
 @traced
-def shift_out(work: Any, f: Any, inertia: Any, rest: Any) -> None:
+def eliminate_translation(work: Any, f: Any, inertia: Any, rest: Any) -> None:
     """Eliminate one translational degree of freedom of a joint from an articulated inertia, in place.
 
     The inertia is stored at offset `rest` of `inertia`. The data of the degree of freedom begin at offset f of `work`:
@@ -112,7 +112,7 @@ def shift_out(work: Any, f: Any, inertia: Any, rest: Any) -> None:
 
 
 @traced
-def turn_out(work: Any, f: Any, inertia: Any, rest: Any) -> None:
+def eliminate_rotation(work: Any, f: Any, inertia: Any, rest: Any) -> None:
     """Eliminate one rotational degree of freedom of a joint from an articulated inertia, in place.
 
     The inertia is stored at offset `rest` of `inertia`. The data of the degree of freedom begin at offset f of `work`:
@@ -138,7 +138,7 @@ def at_point(work: Any, o: Any, inertia: Any, child: Any) -> Any:
 
 
 @traced
-def left_by_hinge(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
+def transmitted_by_hinge(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
     """Return the articulated inertia of the child of a hinge, about the joint point, without the rotation of the hinge.
 
     The inertia of the child about its center of mass is stored at offset `child` of `inertia`. Data are stored at
@@ -149,7 +149,7 @@ def left_by_hinge(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
 
 
 @traced
-def left_by_ball(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
+def transmitted_by_ball(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
     """Return the articulated inertia of the child of a ball joint, about the joint point, without its three rotations.
 
     Only the block of translations is not zero, because a ball joint transmits no moments. The inertia of the child
@@ -167,7 +167,7 @@ def left_by_ball(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
 
 
 @traced
-def pass_on(work: Any, o: Any, left: Any, inertia: Any, parent: Any) -> None:
+def add_to_parent(work: Any, o: Any, left: Any, inertia: Any, parent: Any) -> None:
     """Add the inertia `left` that a joint transmits to the articulated inertia of the parent body.
 
     `left` is about the joint point. The inertia of the parent is stored at offset `parent` of `inertia`, the data of
@@ -198,20 +198,20 @@ def articulate(joints: np.ndarray, inertia: np.ndarray, work: np.ndarray, t: int
     child, parent = n * at(joints, e + CHILD), n * at(joints, e + PARENT)
     held = at(joints, e + PARENT) == ground
     if coincides and rows == 2:
-        left = left_by_hinge(work, o, f, inertia, child)
+        left = transmitted_by_hinge(work, o, f, inertia, child)
         if not held:
-            pass_on(work, o, left, inertia, parent)
+            add_to_parent(work, o, left, inertia, parent)
     elif coincides and rows == 0:
-        left = left_by_ball(work, o, f, inertia, child)
+        left = transmitted_by_ball(work, o, f, inertia, child)
         if not held:
-            pass_on(work, o, left, inertia, parent)
+            add_to_parent(work, o, left, inertia, parent)
     else:
         # The inertia about the center of mass is no longer needed: it is overwritten by the remaining inertia.
         store_inertia(inertia, child, at_point(work, o, inertia, child))
         if not coincides:
             for k in range(3):
-                shift_out(work, o + 8 * (FREEDOMS + FREEDOM * k), inertia, child)
+                eliminate_translation(work, o + 8 * (FREEDOMS + FREEDOM * k), inertia, child)
         for k in range(3 - rows):
-            turn_out(work, f + 8 * FREEDOM * k, inertia, child)
+            eliminate_rotation(work, f + 8 * FREEDOM * k, inertia, child)
         if not held:
-            pass_on(work, o, inertia_at(inertia, child), inertia, parent)
+            add_to_parent(work, o, inertia_at(inertia, child), inertia, parent)

@@ -75,7 +75,7 @@ def gather_loads(
 
 
 @kernel
-def unload(joints: np.ndarray, work: np.ndarray, t: int) -> None:
+def clear_freedom_accelerations(joints: np.ndarray, work: np.ndarray, t: int) -> None:
     """Set the accelerations along the degrees of freedom of joint t, for a parent without acceleration, to zero.
 
     They are zero if no load acts on the child of the joint and its descendants. `joints` are the bodies and restricted

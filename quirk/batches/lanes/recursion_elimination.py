@@ -39,7 +39,7 @@ from .links import (
 )
 from .records import LaneWork
 from .recursion_freedoms import eliminate_slide, eliminate_turn
-from .recursion_inertias import MOTION, add_inertia, add_load, articulated, inverse, matrix_times, pass_on
+from .recursion_inertias import MOTION, add_inertia, add_load, add_to_parent, articulated, inverse, matrix_times
 from .recursion_vectors import LinkVectors, axes_of_universal, axis_of, universal_twist
 
 
@@ -71,7 +71,7 @@ def open_hinge(
     inertia and load are added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
     vectors, left = eliminated_hinge(numbers, kin, load_, sums, links, n, k, p, l, o, children)
-    pass_on(sums, vectors, left, added_to, total)
+    add_to_parent(sums, vectors, left, added_to, total)
 
 
 # Between a body and the ground, nobody needs the transmitted inertia and load.
@@ -141,7 +141,7 @@ def open_weld(
     """
     vectors = LinkVectors.of(numbers, kin, links, n, k, p, o)
     body = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
-    pass_on(sums, vectors, body, added_to, total)
+    add_to_parent(sums, vectors, body, added_to, total)
 
 
 @traced
@@ -185,7 +185,7 @@ def open_slider(
     stored at offset `total`.
     """
     vectors, left = eliminated_slider(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
-    pass_on(sums, vectors, left, added_to, total)
+    add_to_parent(sums, vectors, left, added_to, total)
 
 
 close_slider = specialized(eliminated_slider)
@@ -222,7 +222,7 @@ def open_cylindrical(
     stored at offset `total`.
     """
     vectors, left = eliminated_cylindrical(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
-    pass_on(sums, vectors, left, added_to, total)
+    add_to_parent(sums, vectors, left, added_to, total)
 
 
 close_cylindrical = specialized(eliminated_cylindrical)
@@ -258,7 +258,7 @@ def open_universal(
     inertia and load are added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
     vectors, left = eliminated_universal(numbers, kin, load_, sums, links, n, k, p, l, o, children)
-    pass_on(sums, vectors, left, added_to, total)
+    add_to_parent(sums, vectors, left, added_to, total)
 
 
 close_universal = specialized(eliminated_universal)

@@ -59,7 +59,7 @@ def eliminate_slide(links: Any, f: Any, axis: Any, body: ArticulatedBody) -> Art
     return eliminate(links, f, axis, shift_momentum(body.inertia, axis), dot(axis, body.force), body)
 
 
-def give_way(links: Any, f: Any, force: Any, moment: Any, along: Any) -> Any:
+def eliminate_load(links: Any, f: Any, force: Any, moment: Any, along: Any) -> Any:
     """Return the force and moment that a joint transmits when one of its degrees of freedom is free to accelerate.
 
     `force` and `moment` are the load transmitted if this degree of freedom is locked, and `along` is the component of
@@ -72,22 +72,22 @@ def give_way(links: Any, f: Any, force: Any, moment: Any, along: Any) -> Any:
     return force, plus(moment, times(load3(links, f + 8 * (MOMENTUM + 3)), alone))
 
 
-def give_way_to_turn(links: Any, f: Any, force: Any, moment: Any) -> Any:
+def eliminate_rotation_load(links: Any, f: Any, force: Any, moment: Any) -> Any:
     """Return the force and moment that a joint transmits when a rotation is free to accelerate.
 
     `force` and `moment` are the load transmitted if the rotation is locked. The data of the rotation begin at offset f
     of `links`; its acceleration, for a parent without acceleration, is stored there.
     """
-    return give_way(links, f, force, moment, dot(load3(links, f + 8 * DIRECTION), moment))
+    return eliminate_load(links, f, force, moment, dot(load3(links, f + 8 * DIRECTION), moment))
 
 
-def give_way_to_slide(links: Any, f: Any, force: Any, moment: Any) -> Any:
+def eliminate_translation_load(links: Any, f: Any, force: Any, moment: Any) -> Any:
     """Return the force and moment that a joint transmits when a translation is free to accelerate.
 
     `force` and `moment` are the load transmitted if the translation is locked. The data of the translation begin at
     offset f of `links`; its acceleration, for a parent without acceleration, is stored there.
     """
-    return give_way(links, f, force, moment, dot(load3(links, f + 8 * DIRECTION), force))
+    return eliminate_load(links, f, force, moment, dot(load3(links, f + 8 * DIRECTION), force))
 
 
 def motion_along(links: Any, f: Any, shift: Any, turn: Any) -> Any:

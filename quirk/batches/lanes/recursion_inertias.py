@@ -94,7 +94,7 @@ def add_inertia(sums: Any, inertia: Any, added_to: Any, total: Any) -> None:
         store(sums, total + 8 * c, load(sums, added_to + 8 * c) + x)
 
 
-def pass_on(sums: Any, vectors: LinkVectors, left: ArticulatedBody, added_to: Any, total: Any) -> None:
+def add_to_parent(sums: Any, vectors: LinkVectors, left: ArticulatedBody, added_to: Any, total: Any) -> None:
     """Add the inertia and load that a joint transmits, referred to the joint point of the parent, to the parent's sums.
 
     `vectors` are the `LinkVectors` of the link. `left` is the inertia and load after elimination of the joint, about

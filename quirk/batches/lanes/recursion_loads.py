@@ -40,7 +40,7 @@ from .links import (
     TO_POINT,
 )
 from .records import ANGULAR
-from .recursion_freedoms import give_way_to_slide, give_way_to_turn
+from .recursion_freedoms import eliminate_rotation_load, eliminate_translation_load
 from .recursion_inertias import MOTION, add_load, matrix_times
 
 
@@ -86,7 +86,7 @@ def loaded_hinge(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: An
     quantities), those of its body at f of `load_` (loads). `children` is the offset in `sums` of the sum of the loads
     that the children of the link transmit.
     """
-    return give_way_to_turn(links, o, *load_of(load_, sums, f, children))
+    return eliminate_rotation_load(links, o, *load_of(load_, sums, f, children))
 
 
 def loaded_slider(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
@@ -96,7 +96,7 @@ def loaded_slider(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: A
     quantities), those of its body at f of `load_` (loads). `children` is the offset in `sums` of the sum of the loads
     that the children of the link transmit.
     """
-    return give_way_to_slide(links, o, *load_of(load_, sums, f, children))
+    return eliminate_translation_load(links, o, *load_of(load_, sums, f, children))
 
 
 def loaded_cylindrical(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
@@ -106,7 +106,7 @@ def loaded_cylindrical(load_: Any, sums: Any, links: Any, o: Any, f: Any, childr
     quantities), those of its body at f of `load_` (loads). `children` is the offset in `sums` of the sum of the loads
     that the children of the link transmit.
     """
-    return give_way_to_slide(links, o + 8 * SECOND, *loaded_hinge(load_, sums, links, o, f, children))
+    return eliminate_translation_load(links, o + 8 * SECOND, *loaded_hinge(load_, sums, links, o, f, children))
 
 
 def loaded_universal(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
@@ -116,7 +116,7 @@ def loaded_universal(load_: Any, sums: Any, links: Any, o: Any, f: Any, children
     quantities), those of its body at f of `load_` (loads). `children` is the offset in `sums` of the sum of the loads
     that the children of the link transmit.
     """
-    return give_way_to_turn(links, o + 8 * SECOND, *loaded_hinge(load_, sums, links, o, f, children))
+    return eliminate_rotation_load(links, o + 8 * SECOND, *loaded_hinge(load_, sums, links, o, f, children))
 
 
 def loaded_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..sparse.kernels.load_limits import most_room, scratch_at_loads
+from ..sparse.kernels.friction_margin import friction_margin, scratch_size_with_joints
 
 
 class BearingForces(NamedTuple):
@@ -46,6 +46,6 @@ def loads_of_largest_margin(
     z = np.concatenate([loads, *(bearing.forces for bearing in bearings)])
     basis = np.concatenate([redistributions, *(bearing.changes for bearing in bearings)])
     joints, free = np.array([bearing.joint for bearing in bearings], dtype=np.int64), redistributions.shape[1]
-    scratch, inverse = np.zeros(scratch_at_loads(len(z), free)), np.array(inverse_coefficients, dtype=float)
-    margin = most_room(z, np.ascontiguousarray(basis).ravel(), joints, len(inverse), free, inverse, scratch)
+    scratch, inverse = np.zeros(scratch_size_with_joints(len(z), free)), np.array(inverse_coefficients, dtype=float)
+    margin = friction_margin(z, np.ascontiguousarray(basis).ravel(), joints, len(inverse), free, inverse, scratch)
     return z[: len(loads)], float(margin)

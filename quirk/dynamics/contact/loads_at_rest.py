@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.friction_normal_load import ConstantLoad, NormalLoad
-from ..sparse.kernels.room import LOADS
+from ..sparse.kernels.cone_margin import LOADS
 from .contact_modes import DEPENDENT, FrictionElement
 from .largest_margin import BearingForces, loads_of_largest_margin
 from .load_sharing import load_sharing_groups, load_subspaces, redistribution_basis, redistributions_within

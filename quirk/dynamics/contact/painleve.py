@@ -25,7 +25,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..sparse.kernels.room import LOADS
+from ..sparse.kernels.cone_margin import LOADS
 from .contact_modes import DEPENDENT, ContactModes, FrictionElement
 from .largest_margin import loads_of_largest_margin
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from quirk.analysis.contact.friction_modes import FrictionMode
-from quirk.events.names import Patch
+from quirk.events.names import CommonMargin
 
 from .contact_states import ContactState
 
@@ -50,8 +50,8 @@ def _groups(before: ContactState, after: ContactState) -> Iterator[list[str]]:
 
     The first element of each group is the one with which the event function of the limit is associated.
     """
-    rubs = (*before.friction.items(), *after.friction.items())
-    holders = [name for name, mode in rubs if isinstance(mode.margin, Patch) and name in before.friction]
+    frictions = (*before.friction.items(), *after.friction.items())
+    holders = [name for name, mode in frictions if isinstance(mode.margin, CommonMargin) and name in before.friction]
     remaining = dict.fromkeys([*holders, *before.friction])
     while remaining:
         first = next(iter(remaining))

@@ -12,7 +12,7 @@ from quirk.analysis.contact.friction_modes import FrictionMode
 from quirk.analysis.contact.rope_states import RopeState
 from quirk.dynamics.contact.coulomb import UNLOADED
 from quirk.dynamics.contact.impulse import Impulse
-from quirk.events.names import Patch, Shared
+from quirk.events.names import CommonMargin, Shared
 
 # Largest gap that counts as closed, over the length of the system or in rad.
 CLOSED_GAP = 1e-10
@@ -70,13 +70,13 @@ class ContactState:
         Friction elements that share a load reach this limit at the same instant.
         """
         cone = self.friction[name].margin if name in self.friction else None
-        return cone.members if isinstance(cone, Patch) else (name,)
+        return cone.members if isinstance(cone, CommonMargin) else (name,)
 
     @property
     def sharing_load(self) -> set[str]:
         """Names of contacts and sticking friction elements whose loads depend on several constraint multipliers."""
         several = (key for key, load in self.loads.items() if sum(any(w) for w in zip(*load.weights, strict=True)) > 1)
-        members = (mode.margin.members for mode in self.friction.values() if isinstance(mode.margin, Patch))
+        members = (mode.margin.members for mode in self.friction.values() if isinstance(mode.margin, CommonMargin))
         return {name for name, _ in (*self.shared_margins, *self.unloaded, *several)}.union(*members)
 
     @property

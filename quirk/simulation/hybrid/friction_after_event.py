@@ -82,15 +82,15 @@ def friction_modes_after_event(
             limit = float(slow[element.rows].max())
             shortest = SHORT_SLIDING * REST_SPEED * rows.units[element.rows].max() / limit
             creep = _creep_limit(friction, former, CREEP_REDUNDANT * limit, t, shortest)
-        patch = shares.common_margin_of(k)
+        margin = shares.common_margin_of(k)
         alone = isinstance(element.normal_load, ConstantLoad) and solution.active[element.rows[0]]
-        if independent or element.contact is not None or patch is not None or alone:
+        if independent or element.contact is not None or margin is not None or alone:
             # The load of a joint is computed separately: the first row represents it.
             load_row = element.rows[0] if element.contact is None else element.contact
             cone = (
                 shares.friction_margin(friction, [load_row, *element.rows], element.normal_load)
-                if patch is None
-                else patch or None
+                if margin is None
+                else margin or None
             )
             friction_modes[friction.name] = FrictionMode(independent, side=side, margin=cone, creep=creep)
         elif creep is not None:

@@ -316,8 +316,8 @@ class ImpactResolver:
         )
         loaded, unloaded = self._loaded_and_unloaded(indices, modes, load_round_off)
         loads, returns = self._monitored_loads(indices, modes, load_round_off, shares)
-        patched = frozenset(self._contact_points[c].key for row, c in enumerate(indices) if shares.shares_margin(row))
-        return y, ContactState(loaded, unloaded, friction_modes, loads, reloading=returns, shared_margins=patched)
+        sharing = frozenset(self._contact_points[c].key for row, c in enumerate(indices) if shares.shares_margin(row))
+        return y, ContactState(loaded, unloaded, friction_modes, loads, reloading=returns, shared_margins=sharing)
 
     def _tolerate_penetration(self, instant: ContactInstant, closed: ClosedGaps, outcome: ImpactOutcome) -> None:
         """Store, in the contact state of `outcome`, how far gaps may be negative without an event.

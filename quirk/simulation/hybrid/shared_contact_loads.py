@@ -9,8 +9,8 @@ import numpy as np
 from quirk.dynamics.contact.contact_modes import DEPENDENT, ContactModes
 from quirk.dynamics.contact.load_sharing import MIN_SHARE, coupled_groups, load_distribution
 from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
-from quirk.dynamics.sparse.kernels.room import LOADS
-from quirk.events.names import Patch, Shared
+from quirk.dynamics.sparse.kernels.cone_margin import LOADS
+from quirk.events.names import CommonMargin, Shared
 from quirk.forces.stick_slip import StickSlip
 
 from .contact_rows import ContactRows
@@ -132,7 +132,7 @@ class SharedContactLoads:
         """Whether the row with index `row` belongs to a sticking contact or joint that shares its load with others."""
         return row not in self._sliding_friction and any(row in group for group in self._sticking_groups)
 
-    def common_margin_of(self, k: int) -> Patch | tuple[()] | None:
+    def common_margin_of(self, k: int) -> CommonMargin | tuple[()] | None:
         """Return the common margin of the sticking contacts that share the load of a friction element, for monitoring.
 
         `k` is the index of the element. The result is () if the margin is monitored for another friction element of the
@@ -145,7 +145,7 @@ class SharedContactLoads:
         members = [n for n, element in enumerate(self._rows.elements) if element.rows[0] in group]
         return self._margin_of_group(group, members) if members[0] == k else ()
 
-    def _margin_of_group(self, group: Sequence[int], members: Sequence[int]) -> Patch:
+    def _margin_of_group(self, group: Sequence[int], members: Sequence[int]) -> CommonMargin:
         # Contacts share a load as springs do if all of them slide.
         free = [
             row

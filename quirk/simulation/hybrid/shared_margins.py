@@ -14,9 +14,9 @@ import numpy as np
 
 from quirk.dynamics.contact.load_sharing import LoadDistribution
 from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad, bearing_forces
-from quirk.dynamics.sparse.kernels.load_limits import BEARINGS
-from quirk.dynamics.sparse.kernels.room import LOADS
-from quirk.events.names import Patch
+from quirk.dynamics.sparse.kernels.cone_margin import LOADS
+from quirk.dynamics.sparse.kernels.friction_margin import BEARINGS
+from quirk.events.names import CommonMargin
 from quirk.forces.friction import Friction
 
 from .contact_rows import ContactRows
@@ -31,7 +31,7 @@ def common_margin(
     redistributions: np.ndarray,
     sliding: Sequence[str | None],
     level: float,
-) -> Patch:
+) -> CommonMargin:
     """Return the common margin of sticking contacts and joints that share a load, as a quantity monitored for an event.
 
     The margin is the largest that any redistribution of the load leaves to the limits of friction.
@@ -56,9 +56,9 @@ def common_margin(
     bearings = [_bearing_forces(rows, distribution, n, group, redistributions) for n in loaded]
     # With limits in proportion to loads, the margin is a local maximum: that next to the present loads.
     present = distribution.offset[order] * known[:, 0] * bool(loaded)
-    return Patch(
+    return CommonMargin(
         frictions[members[0]],
-        "patch",
+        "common margin",
         None,
         level,
         tuple(frictions[n].name for n in members),

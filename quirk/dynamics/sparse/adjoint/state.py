@@ -139,7 +139,7 @@ def pull_bodies(mechanism: Mechanism, pullback: Pullback, y: np.ndarray, ydot: n
     """Compute the gradients with respect to the loads, motion, masses and inertias of bodies.
 
     The last evaluation must have been at the state y, with the result `ydot`. The computation is the transpose of
-    `share_out`.
+    `differentiate_unbalanced_loads`.
     """
     constants, work, sums = mechanism.constants, mechanism.work, pullback.sums
     for slot in range(sums.free.shape[0]):

@@ -20,7 +20,19 @@ from quirk.jit.simd import at
 from ..kernels.bodies import CON, STATE
 from .factorise import factorise_blocks
 from .internal import condense
-from .numbers import difference, erase, keep, lanes, multiple, product, spun, summed, unturned, write, write_real
+from .numbers import (
+    difference,
+    erase,
+    keep,
+    lanes,
+    multiple,
+    product,
+    solve_rotating_quaternion,
+    solve_rotating_vector,
+    summed,
+    write,
+    write_real,
+)
 from .tables import AXES, BLOCK, PAIR, TRANSLATIONS, ImplicitTables
 
 
@@ -99,11 +111,12 @@ def turns(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
         rate = body_vector(implicit.axes, slot // 8 * AXES + slot % 8 + TRANSLATIONS)
         for c in range(3):
             push, w = multiple(e, scale), k + 8 * (FACTOR + c)
-            speed = unturned((push if c == 0 else zero, push if c == 1 else zero, push if c == 2 else zero), e, rate)
-            moved = unturned((product(e, speed[0]), product(e, speed[1]), product(e, speed[2])), e, rate)
+            along_axis = push if c == 0 else zero, push if c == 1 else zero, push if c == 2 else zero
+            speed = solve_rotating_vector(along_axis, e, rate)
+            moved = solve_rotating_vector((product(e, speed[0]), product(e, speed[1]), product(e, speed[2])), e, rate)
             column = at(constants, w), at(constants, w + 24), at(constants, w + 48)
             turning = multiple(e, column[0]), multiple(e, column[1]), multiple(e, column[2])
-            turned = spun(zero, (zero, zero, zero), turning, e, omega, implicit.follows)
+            turned = solve_rotating_quaternion(zero, (zero, zero, zero), turning, e, omega, implicit.follows)
             for row in range(3):
                 write(parts, o + 8 * row + c, moved[row])
                 write(parts, o + PAIR + 8 * row + c, speed[row])

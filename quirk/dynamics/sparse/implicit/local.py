@@ -208,14 +208,14 @@ def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: 
             for level in range(2):
                 seed_relation(implicit.moving, elements, o, g, level * half)
                 run_dual(elements, o, t, LEVELS * rows)
-                keep_bends(implicit, begin + g, level, rows, elements.outputs, deltas)
+                store_row_derivatives(implicit, begin + g, level, rows, elements.outputs, deltas)
                 for f in range(end - begin):
                     pair = blocks.relation_pair[blocks.relation_first[r] + f * (end - begin) + g]
                     if pair < 0:
                         continue
                     place = deltas + 8 * (LEVELS * rows + LANES * f)
                     add_loads(implicit, mechanism.constants, work.kin, pair, level, elements.outputs, place)
-        keep_rows(implicit, mechanism.constants, work.kin, r, begin, end, rows, elements.outputs, gradient)
+        store_rows(implicit, mechanism.constants, work.kin, r, begin, end, rows, elements.outputs, gradient)
 
 
 @kernel
@@ -242,7 +242,9 @@ def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int,
 
 
 @kernel
-def keep_bends(implicit: ImplicitTables, side: int, level: int, rows: int, outputs: np.ndarray, deltas: int) -> None:
+def store_row_derivatives(
+    implicit: ImplicitTables, side: int, level: int, rows: int, outputs: np.ndarray, deltas: int
+) -> None:
     """Store the derivatives of Phi'' of a relation with respect to the motion of one of its bodies.
 
     Phi are the residuals of the relation (constraint function), which has `rows` rows. `level` selects the motion:
@@ -258,7 +260,7 @@ def keep_bends(implicit: ImplicitTables, side: int, level: int, rows: int, outpu
 
 
 @kernel
-def keep_rows(
+def store_rows(
     implicit: ImplicitTables,
     constants: np.ndarray,
     kin: np.ndarray,

@@ -140,7 +140,7 @@ def plus_multiple(a: Any, e: Any, b: Any) -> Any:
 
 
 @traced
-def unturned(a: Any, e: Any, w: Any) -> Any:
+def solve_rotating_vector(a: Any, e: Any, w: Any) -> Any:
     """Return the vector z that solves z + e (w x z) = a, for a real vector w and a real or complex number e.
 
     In an implicit step, w is the angular velocity of rotating axes.
@@ -152,7 +152,7 @@ def unturned(a: Any, e: Any, w: Any) -> Any:
 
 
 @traced
-def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -> Any:
+def solve_rotating_quaternion(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -> Any:
     """Return the quaternion x that solves x + (e / 2) (f w x - x w) = (scalar, vector + (e / 2) omega), f = `follows`.
 
     x is the variation of a quaternion in an implicit step. The real vector w is the angular velocity of the body; the
@@ -165,7 +165,7 @@ def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -
     part = product(scale, summed(along(s, w), product(a, multiple(scalar, square_of_w))))
     first = difference(scalar, product(a, part))
     rest = tuple(summed(s[c], product(a, multiple(first, w[c]))) for c in range(3))
-    return (first, *unturned(rest, multiple(half, 1.0 + follows), w))
+    return (first, *solve_rotating_vector(rest, multiple(half, 1.0 + follows), w))
 
 
 @traced

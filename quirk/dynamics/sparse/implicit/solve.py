@@ -31,10 +31,10 @@ from .numbers import (
     plus_multiple,
     product,
     quaternion_times,
-    spun,
+    solve_rotating_quaternion,
+    solve_rotating_vector,
     summed,
     totals,
-    unturned,
     write,
 )
 from .tables import AXES, BLOCK, NODE, PAIR, TRANSLATIONS, ImplicitTables
@@ -93,12 +93,14 @@ def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -
         s, pose, speed = slot // 8 * STATE + slot % 8, implicit.pose + NODE * slot, implicit.speed + NODE * slot
         omega, shift = numbers(r, s + 8 * OMEGA), numbers(r, s + 8 * POSITION)
         rate = body_vector(implicit.axes, slot // 8 * AXES + slot % 8 + TRANSLATIONS)
-        v = unturned(numbers(r, s + 8 * VELOCITY), e, rate)
-        moved = unturned(plus_multiple(shift, e, v), e, rate)
+        v = solve_rotating_vector(numbers(r, s + 8 * VELOCITY), e, rate)
+        moved = solve_rotating_vector(plus_multiple(shift, e, v), e, rate)
         q = s + 8 * ORIENTATION
         seen = conjugate_times(at(y, q), body_vector(y, q + 8), number(r, q), numbers(r, q + 8))
         # The rotation is twice the vector part of q* dq.
-        turned = spun(seen[0], (seen[1], seen[2], seen[3]), omega, e, body_vector(y, s + 8 * OMEGA), implicit.follows)
+        turned = solve_rotating_quaternion(
+            seen[0], (seen[1], seen[2], seen[3]), omega, e, body_vector(y, s + 8 * OMEGA), implicit.follows
+        )
         for c in range(3):
             write(parts, pose + c, moved[c])
             write(parts, pose + 3 + c, multiple(turned[1 + c], 2.0))
@@ -126,8 +128,8 @@ def finish(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: An
         alpha = adjacent(parts, z + 3)
         rate = body_vector(implicit.axes, slot // 8 * AXES + slot % 8 + TRANSLATIONS)
         pushed = plus_multiple(numbers(r, s + 8 * VELOCITY), multiple(e, scale), adjacent(parts, z))
-        v = unturned(pushed, e, rate)
-        moved = unturned(plus_multiple(numbers(r, s + 8 * POSITION), e, v), e, rate)
+        v = solve_rotating_vector(pushed, e, rate)
+        moved = solve_rotating_vector(plus_multiple(numbers(r, s + 8 * POSITION), e, v), e, rate)
         for c in range(3):
             o = w + 24 * c
             turning = along(alpha, (at(constants, o), at(constants, o + 8), at(constants, o + 16)))
@@ -135,7 +137,9 @@ def finish(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: An
             write(u, s + 8 * (POSITION + c), moved[c])
             write(u, s + 8 * (OMEGA + c), summed(number(r, s + 8 * (OMEGA + c)), product(e, turning)))
         seen = conjugate_times(at(y, q), body_vector(y, q + 8), number(r, q), numbers(r, q + 8))
-        turned = spun(seen[0], (seen[1], seen[2], seen[3]), numbers(u, s + 8 * OMEGA), e, omega, implicit.follows)
+        turned = solve_rotating_quaternion(
+            seen[0], (seen[1], seen[2], seen[3]), numbers(u, s + 8 * OMEGA), e, omega, implicit.follows
+        )
         orientation = quaternion_times(at(y, q), body_vector(y, q + 8), turned[0], (turned[1], turned[2], turned[3]))
         for c in range(4):
             write(u, q + 8 * c, orientation[c])

@@ -42,7 +42,7 @@ def evaluate_closed(mechanism: Mechanism, t: float, y: np.ndarray, rank: int, by
     count = 1
     if not done or not watch_closings(mechanism):
         count = evaluate_on_constraints(mechanism, t, y, 0.0, 0.0, rank, ydot)
-        watch_anew(mechanism, t, y)
+        recompute_pivots(mechanism, t, y)
     compare_pivots(mechanism.work, recursive(mechanism))
     return count
 
@@ -56,7 +56,7 @@ def begin_closed(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """
     if at(mechanism.work.summary, OVER_FOREST) > 0.0:
         return
-    watch_anew(mechanism, t, y)
+    recompute_pivots(mechanism, t, y)
     compare_pivots(mechanism.work, recursive(mechanism))
 
 
@@ -74,7 +74,7 @@ def compare_pivots(work: Workspace, over_forest: bool) -> None:
 
 
 @kernel
-def watch_anew(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
+def recompute_pivots(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Compute the pivots of the loop-closing rows at time t (s) and state y, after an elimination of all rows.
 
     The state must satisfy the constraints. If rows are nearly dependent, independent rows are selected again; if that

@@ -88,7 +88,7 @@ def wrench_of_side(
 
 
 @traced
-def give_way_along(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: Any, load_along: Any) -> None:
+def eliminate_load_along(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: Any, load_along: Any) -> None:
     """Store the loads of eight wrenches on a body along a degree of freedom, and reduce the wrenches accordingly.
 
     The loads `load_along`, times the root of the compliance, are written to `matrix` from index m on. The wrenches
@@ -104,31 +104,33 @@ def give_way_along(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: Any
 
 
 @traced
-def turn_gives_way(joints: Any, j: Any, matrix: Any, m: Any, carried: Any, o: Any) -> None:
+def eliminate_rotation_load(joints: Any, j: Any, matrix: Any, m: Any, carried: Any, o: Any) -> None:
     """Store the loads of eight wrenches on a body along the rotation of its joint about z, and reduce the wrenches.
 
     The loads, times the root of the compliance, are written to `matrix` from index m on. On return the wrenches, at
     index o of `carried`, are those that the joint transmits, without moment about z. The data of the joint begin at
     index j of `joints`.
     """
-    give_way_along(joints, j + FREEDOM, matrix, m, carried, o, load(carried, o + TO_MOMENT + 16))
+    eliminate_load_along(joints, j + FREEDOM, matrix, m, carried, o, load(carried, o + TO_MOMENT + 16))
     store(carried, o + TO_MOMENT + 16, zero_of(carried))
 
 
 @traced
-def slide_gives_way(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: Any) -> None:
+def eliminate_translation_load(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: Any) -> None:
     """Store the loads of eight wrenches on a body along the translation of its joint, and reduce the wrenches.
 
     The translation is along z. The loads, times the root of the compliance, are written to `matrix` from index m on. On
     return the wrenches, at index o of `carried`, are those that the joint transmits, without force along z. The data of
     the degree of freedom begin at index a of `array`.
     """
-    give_way_along(array, a, matrix, m, carried, o, load(carried, o + 16))
+    eliminate_load_along(array, a, matrix, m, carried, o, load(carried, o + 16))
     store(carried, o + 16, zero_of(carried))
 
 
 @traced
-def second_axis_gives_way(joints: Any, j: Any, blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any) -> None:
+def eliminate_second_axis_load(
+    joints: Any, j: Any, blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any
+) -> None:
     """Store the loads of eight wrenches along a rotation of a universal joint, and reduce the wrenches.
 
     The rotation is that about the axis fixed in the parent. The loads, times the root of the compliance, are written to
@@ -137,7 +139,7 @@ def second_axis_gives_way(joints: Any, j: Any, blocks: Any, k: Any, matrix: Any,
     """
     x, y = at(joints, j + SECOND_AXIS), at(joints, j + SECOND_AXIS + 1)
     along = load(carried, o + TO_MOMENT) * x + load(carried, o + TO_MOMENT + 8) * y
-    give_way_along(blocks, k, matrix, m, carried, o, along)
+    eliminate_load_along(blocks, k, matrix, m, carried, o, along)
 
 
 def root_of_inverse(blocks: Any, k: Any) -> Any:
@@ -155,7 +157,7 @@ def root_of_inverse(blocks: Any, k: Any) -> Any:
 
 
 @traced
-def ball_gives_way(
+def eliminate_ball_loads(
     joints: Any, j: Any, blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any, lanes: Any
 ) -> None:
     """Store the loads of eight wrenches along the rotations of a ball joint, and reduce the wrenches.
@@ -177,7 +179,7 @@ def ball_gives_way(
 
 
 @traced
-def body_gives_way(blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any, lanes: Any) -> None:
+def eliminate_free_body_loads(blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any, lanes: Any) -> None:
     """Store eight wrenches on a free body, scaled by its inertia L D L^T: D^-1/2 L^-1 times each wrench.
 
     The results are written to `matrix`: in six rows of `lanes` elements, from index m on. The factorized inertia begins
@@ -194,7 +196,7 @@ def body_gives_way(blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: An
 
 
 @traced
-def pass_on(joints: Any, j: Any, array: Any, b: Any, carried: Any, o: Any, up: Any) -> None:
+def add_to_parent(joints: Any, j: Any, array: Any, b: Any, carried: Any, o: Any, up: Any) -> None:
     """Add eight wrenches on a body to those on its parent, in the joint frame of the parent, and set them to zero.
 
     The wrenches on the body begin at index o of `carried`, those on the parent at index `up`. The vector from the joint
@@ -218,7 +220,7 @@ def clear_wrench(carried: Any, o: Any) -> None:
 
 
 @kernel
-def freedoms_give_way(
+def eliminate_joint_loads(
     recursion: Recursion, kind: int, j: int, k: int, matrix: np.ndarray, m: int, lanes: int, carried: np.ndarray, o: int
 ) -> None:
     """Store the loads of eight wrenches along all degrees of freedom of a joint, and reduce the wrenches.
@@ -230,19 +232,19 @@ def freedoms_give_way(
     """
     joints, blocks = recursion.joints, recursion.blocks
     if kind == HINGE:
-        turn_gives_way(joints, j, matrix, m, carried, o)
+        eliminate_rotation_load(joints, j, matrix, m, carried, o)
     elif kind == SLIDER:
-        slide_gives_way(joints, j + FREEDOM, matrix, m, carried, o)
+        eliminate_translation_load(joints, j + FREEDOM, matrix, m, carried, o)
     elif kind == CYLINDRICAL:
-        turn_gives_way(joints, j, matrix, m, carried, o)
-        slide_gives_way(blocks, k, matrix, m + lanes, carried, o)
+        eliminate_rotation_load(joints, j, matrix, m, carried, o)
+        eliminate_translation_load(blocks, k, matrix, m + lanes, carried, o)
     elif kind == UNIVERSAL:
-        turn_gives_way(joints, j, matrix, m, carried, o)
-        second_axis_gives_way(joints, j, blocks, k, matrix, m + lanes, carried, o)
+        eliminate_rotation_load(joints, j, matrix, m, carried, o)
+        eliminate_second_axis_load(joints, j, blocks, k, matrix, m + lanes, carried, o)
     elif kind == BALL:
-        ball_gives_way(joints, j, blocks, k, matrix, m, carried, o, lanes)
+        eliminate_ball_loads(joints, j, blocks, k, matrix, m, carried, o, lanes)
     elif kind == FREE:
-        body_gives_way(blocks, k, matrix, m, carried, o, lanes)
+        eliminate_free_body_loads(blocks, k, matrix, m, carried, o, lanes)
     elif kind == DRIVEN_HINGE:
         store(matrix, m, load(carried, o + TO_MOMENT + 16))
     elif kind == DRIVEN_SLIDER:
@@ -250,20 +252,20 @@ def freedoms_give_way(
 
 
 @kernel
-def pass_to_parent(recursion: Recursion, kind: int, t: int, j: int, carried: np.ndarray, o: int, up: int) -> None:
+def transmit_wrenches(recursion: Recursion, kind: int, t: int, j: int, carried: np.ndarray, o: int, up: int) -> None:
     """Add eight wrenches on the body in slot t to those on its parent, and set them to zero.
 
     The wrenches on the body begin at index o of `carried`, those on the parent at index `up`. `kind` is the kind of the
     joint, whose data begin at index j of `recursion.joints`.
     """
     if kind in (SLIDER, CYLINDRICAL, DRIVEN_SLIDER):
-        pass_on(recursion.joints, j, recursion.joints, j + PRESENT_ARM, carried, o, up)
+        add_to_parent(recursion.joints, j, recursion.joints, j + PRESENT_ARM, carried, o, up)
     else:
-        pass_on(recursion.joints, j, recursion.body_constants, BODY_NUMBERS * t + ARM, carried, o, up)
+        add_to_parent(recursion.joints, j, recursion.body_constants, BODY_NUMBERS * t + ARM, carried, o, up)
 
 
 @kernel
-def push_freedoms(recursion: Recursion, kind: int, j: int, k: int, along: np.ndarray, a: int) -> None:
+def accelerate_freedoms(recursion: Recursion, kind: int, j: int, k: int, along: np.ndarray, a: int) -> None:
     """Add the accelerations that given loads cause along the degrees of freedom of a joint, for a parent at rest.
 
     The loads, times the roots of the compliances, begin at index a of `along`. `kind` is the kind of the joint, whose
@@ -275,13 +277,13 @@ def push_freedoms(recursion: Recursion, kind: int, j: int, k: int, along: np.nda
         if kind in (CYLINDRICAL, UNIVERSAL):
             add(blocks, k + ALONE, at(along, a + 1) * at(blocks, k + COMPLIANCE) ** 0.5)
     elif kind == BALL:
-        push_ball(joints, j, blocks, k, along, a)
+        accelerate_ball(joints, j, blocks, k, along, a)
     elif kind == FREE:
-        push_body(joints, j, blocks, k, along, a)
+        load_free_body(joints, j, blocks, k, along, a)
 
 
 @traced
-def push_ball(joints: Any, j: Any, blocks: Any, k: Any, along: Any, a: Any) -> None:
+def accelerate_ball(joints: Any, j: Any, blocks: Any, k: Any, along: Any, a: Any) -> None:
     """Add the angular acceleration that given moments cause in a ball joint, for a parent at rest.
 
     The moments, scaled by a factor of the inverse inertia, begin at index a of `along`. The data of the joint begin at
@@ -292,7 +294,7 @@ def push_ball(joints: Any, j: Any, blocks: Any, k: Any, along: Any, a: Any) -> N
 
 
 @traced
-def push_body(joints: Any, j: Any, blocks: Any, k: Any, along: Any, a: Any) -> None:
+def load_free_body(joints: Any, j: Any, blocks: Any, k: Any, along: Any, a: Any) -> None:
     """Subtract given loads on a free body from the load that the body needs to be at rest.
 
     The loads, scaled by the factorized inertia, begin at index a of `along`. The data of the body begin at index j of

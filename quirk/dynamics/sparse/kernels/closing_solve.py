@@ -17,7 +17,7 @@ from quirk.jit.compilation import kernel
 from quirk.jit.components import component
 from quirk.jit.simd import WIDTH, add, at, load, put, splat, store
 
-from .closing_loads import clear_wrench, freedoms_give_way, pass_to_parent, push_freedoms, wrench_of_side
+from .closing_loads import accelerate_freedoms, clear_wrench, eliminate_joint_loads, transmit_wrenches, wrench_of_side
 from .closings import (
     ALONG,
     AT_VISIT,
@@ -166,9 +166,9 @@ def transmit_block(mechanism: Mechanism, g: int, block: int, lanes: int) -> int:
         t, up = closings.visits[i + SLOT], closings.visits[i + UP]
         m = closings.groups[e + MATRIX] + lanes * closings.visits[i + FREEDOM_ROW] + WIDTH * block
         kind, k = at(recursion.entries, JOINT_ENTRIES * t + KIND), at(recursion.entries, JOINT_ENTRIES * t + BLOCK)
-        freedoms_give_way(recursion, kind, JOINT_NUMBERS * t, k, closings.matrix, m, lanes, carried, o)
+        eliminate_joint_loads(recursion, kind, JOINT_NUMBERS * t, k, closings.matrix, m, lanes, carried, o)
         if up >= 0:
-            pass_to_parent(recursion, kind, t, JOINT_NUMBERS * t, carried, o, first + CARRIED_NUMBERS * up)
+            transmit_wrenches(recursion, kind, t, JOINT_NUMBERS * t, carried, o, first + CARRIED_NUMBERS * up)
             put(touched, flag + up, 1.0)
         else:
             clear_wrench(carried, o)
@@ -299,7 +299,7 @@ def impose_closings(mechanism: Mechanism, with_multipliers: bool) -> None:
             kind, k = at(entries, JOINT_ENTRIES * t + KIND), at(entries, JOINT_ENTRIES * t + BLOCK)
             row = closings.visits[i + FREEDOM_ROW]
             if kind not in (DRIVEN_HINGE, DRIVEN_SLIDER):
-                push_freedoms(recursion, kind, JOINT_NUMBERS * t, k, closings.along, first + row)
+                accelerate_freedoms(recursion, kind, JOINT_NUMBERS * t, k, closings.along, first + row)
             elif with_multipliers:
                 add(recursion.joints, JOINT_NUMBERS * t + FREEDOM + ALONE, -load_on_driver(closings, g, row))
 

@@ -91,10 +91,10 @@ def unit_force(mechanism: Mechanism, k: int) -> None:
 
     After evaluation of the law they are the loads of a friction force of unit magnitude.
     """
-    rubbing, work, forces = mechanism.frictions, mechanism.work, mechanism.forces
-    out = first_output(forces, rubbing.element[k])
+    frictions, work, forces = mechanism.frictions, mechanism.work, mechanism.forces
+    out = first_output(forces, frictions.element[k])
     for end in range(ENDS):
-        kin, wrench = rubbing.kinematics[ENDS * k + end], rubbing.wrenches[ENDS * k + end]
+        kin, wrench = frictions.kinematics[ENDS * k + end], frictions.wrenches[ENDS * k + end]
         o = out + LANES * end
         torque = at(forces.outputs, o + 3), at(forces.outputs, o + 4), at(forces.outputs, o + 5)
         moment = scaled(work.kin, kin, back(work.kin, kin, torque))
@@ -110,19 +110,19 @@ def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarra
     For a joint, this load is its force and torque; for a contact, it is a weighted sum of multipliers, the normal
     force. It is written to `into` from index o on; y is the state.
     """
-    rubbing = mechanism.frictions
+    frictions = mechanism.frictions
     for c in range(LOAD):
         put(into, o + c, 0.0)
-    if rubbing.place[k] < 0:
+    if frictions.place[k] < 0:
         return
-    if rubbing.takes[k] == NORMAL:
+    if frictions.takes[k] == NORMAL:
         total = 0.0
-        for n in range(rubbing.terms[k], rubbing.terms[k + 1]):
-            total += at(rubbing.weights, n) * at(mechanism.work.x, rubbing.multipliers[n])
+        for n in range(frictions.terms[k], frictions.terms[k + 1]):
+            total += at(frictions.weights, n) * at(mechanism.work.x, frictions.multipliers[n])
         put(into, o, total)
         return
     for n in range(2):
-        vector = constraint_load(mechanism, rubbing.readings, rubbing.place[k] + n, y)
+        vector = constraint_load(mechanism, frictions.readings, frictions.place[k] + n, y)
         for c in range(3):
             put(into, o + 3 * n + c, vector[c])
 
@@ -134,27 +134,27 @@ def magnitudes(mechanism: Mechanism) -> None:
     N are the normal loads, which depend on f, and mu the coefficients of friction. The results are written to
     `magnitude` and `solvable` of mechanism.frictions; `solvable` is positive if the solution is unique.
     """
-    rubbing = mechanism.frictions
-    count = rubbing.element.shape[0]
+    frictions = mechanism.frictions
+    count = frictions.element.shape[0]
     for k in range(count):
-        put(rubbing.magnitude, k, 0.0)
+        put(frictions.magnitude, k, 0.0)
     before = math.inf
     for _ in range(MOST_ITERATIONS):
         linearise(mechanism)
-        determinant = eliminate(rubbing.matrix, rubbing.residual, count)
+        determinant = eliminate(frictions.matrix, frictions.residual, count)
         change, size = 0.0, 0.0
         for k in range(count):
-            put(rubbing.magnitude, k, at(rubbing.magnitude, k) + at(rubbing.residual, k))
-            change = max(change, abs(at(rubbing.residual, k)))
-            size = max(size, abs(at(rubbing.magnitude, k)))
+            put(frictions.magnitude, k, at(frictions.magnitude, k) + at(frictions.residual, k))
+            change = max(change, abs(at(frictions.residual, k)))
+            size = max(size, abs(at(frictions.magnitude, k)))
         if not change < math.inf:
             break
         if change <= CONVERGED * size or (change >= before and change <= math.sqrt(CONVERGED) * size):
-            put(rubbing.solvable, 0, min(determinant, reserve(mechanism)))
+            put(frictions.solvable, 0, min(determinant, reserve(mechanism)))
             return
         before = change
     for k in range(count):
-        put(rubbing.magnitude, k, math.nan)
+        put(frictions.magnitude, k, math.nan)
 
 
 @kernel
@@ -182,13 +182,13 @@ def present_load(mechanism: Mechanism, k: int) -> None:
     It is the constraint load without friction plus those due to unit friction forces times the present magnitudes, and
     is written to `present` of mechanism.frictions.
     """
-    rubbing = mechanism.frictions
-    count = rubbing.element.shape[0]
+    frictions = mechanism.frictions
+    count = frictions.element.shape[0]
     for c in range(LOAD):
-        total = at(rubbing.load, LOAD * k + c)
+        total = at(frictions.load, LOAD * k + c)
         for m in range(count):
-            total += at(rubbing.magnitude, m) * at(rubbing.load, LOAD * ((m + 1) * count + k) + c)
-        put(rubbing.present, c, total)
+            total += at(frictions.magnitude, m) * at(frictions.load, LOAD * ((m + 1) * count + k) + c)
+        put(frictions.present, c, total)
 
 
 @kernel
@@ -230,13 +230,13 @@ def reserve(mechanism: Mechanism) -> float:
     the normal load that a unit friction force alone causes. The normal load of a joint is a norm: if the minimum is not
     positive, the equation f = mu N(f) has two solutions or none. Contacts are not included.
     """
-    rubbing = mechanism.frictions
-    count, least = rubbing.element.shape[0], 1.0
+    frictions = mechanism.frictions
+    count, least = frictions.element.shape[0], 1.0
     for k in range(count):
-        if rubbing.takes[k] == NORMAL:
+        if frictions.takes[k] == NORMAL:
             continue
-        own = normal(mechanism, k, rubbing.load, LOAD * ((k + 1) * count + k))
-        least = min(least, 1.0 - at(rubbing.coefficient, k) * own)
+        own = normal(mechanism, k, frictions.load, LOAD * ((k + 1) * count + k))
+        least = min(least, 1.0 - at(frictions.coefficient, k) * own)
     return least
 
 
@@ -283,20 +283,22 @@ def carried(
     They are computed from force and torque of the joint, at index o of `loads`. The second force is zero for joints
     that are treated as a single bearing.
     """
-    rubbing, kin = mechanism.frictions, mechanism.work.kin
+    frictions, kin = mechanism.frictions, mechanism.work.kin
     force = at(loads, o), at(loads, o + 1), at(loads, o + 2)
     nothing = 0.0, 0.0, 0.0
-    if rubbing.takes[k] == WHOLE:
+    if frictions.takes[k] == WHOLE:
         return force, nothing
     m = 3 * k
     axis = turned(
-        kin, rubbing.kinematics[ENDS * k], (at(rubbing.axis, m), at(rubbing.axis, m + 1), at(rubbing.axis, m + 2))
+        kin,
+        frictions.kinematics[ENDS * k],
+        (at(frictions.axis, m), at(frictions.axis, m + 1), at(frictions.axis, m + 2)),
     )
     along = times(axis, dot(axis, force))
-    if rubbing.takes[k] == ALONG:
+    if frictions.takes[k] == ALONG:
         return along, nothing
     across = minus(force, along)
-    length = at(rubbing.length, k)
+    length = at(frictions.length, k)
     if not length > 0.0:
         return across, nothing
     torque = at(loads, o + 3), at(loads, o + 4), at(loads, o + 5)
@@ -311,10 +313,10 @@ def align_with_slip(mechanism: Mechanism) -> None:
     Only elements with several slip components are affected. The slip has reversed if its component along the stored
     direction is not positive; the direction is also left unchanged at very small slip velocities.
     """
-    rubbing, forces = mechanism.frictions, mechanism.forces
-    for k in range(rubbing.element.shape[0]):
-        size = rubbing.size[k]
-        first, into = rubbing.slip[k], rubbing.direction[k]
+    frictions, forces = mechanism.frictions, mechanism.forces
+    for k in range(frictions.element.shape[0]):
+        size = frictions.size[k]
+        first, into = frictions.slip[k], frictions.direction[k]
         ahead, square = at(forces.outputs, first), 0.0
         for c in range(size):
             s = at(forces.outputs, first + COORDINATE * (c + 1))

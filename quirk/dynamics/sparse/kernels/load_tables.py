@@ -21,8 +21,8 @@ from quirk.jit.record import record
 #   SHARE: force that is a linear combination of multipliers
 #   CONE: static friction limit minus the magnitude of a sticking friction force
 #   SOLVABLE: positive if the equations of friction have a unique solution
-#   PATCH: margin of dependent contacts or joints to their friction limits
-OF_CONSTRAINT, MULTIPLIER, OF_FORCE, OUTPUT_OF_LAW, ENERGY, SHARE, CONE, SOLVABLE, PATCH = range(9)
+#   COMMON_MARGIN: margin of dependent contacts or joints to their friction limits
+OF_CONSTRAINT, MULTIPLIER, OF_FORCE, OUTPUT_OF_LAW, ENERGY, SHARE, CONE, SOLVABLE, COMMON_MARGIN = range(9)
 
 # Integers of each reading; each kind of reading uses some of them.
 #   IS_TORQUE, AXIS: of a load, 1 for the torque or 0 for the force, and the inertial axis, -1 for the magnitude
@@ -36,15 +36,15 @@ OF_CONSTRAINT, MULTIPLIER, OF_FORCE, OUTPUT_OF_LAW, ENERGY, SHARE, CONE, SOLVABL
 #   KINETIC, POTENTIAL: 1 if the energy includes kinetic or potential energy, otherwise 0
 #   TERMS, TERM_COUNT, FORCES: of linear combinations of multipliers, the first term, number of terms and number of
 #     forces
-#   PATCH_START, PATCH_SIZE, PATCH_WAYS: of dependent contacts or joints, the first element in `Readings.patches`, their
-#     number, and the number of independent redistributions of their loads
-#   PATCH_SLIDES: first element in `Readings.slides`; -1 if no contact slides
-#   PATCH_JOINTS, PATCH_JOINT_COUNT, PATCH_LOADS: of joints whose friction limit is proportional to their load, the
+#   MARGIN_START, MARGIN_MEMBERS, MARGIN_FREE: of dependent contacts or joints, the first element in `Readings.margins`,
+#     their number, and the number of independent redistributions of their loads
+#   MARGIN_SLIDES: first element in `Readings.slides`; -1 if no contact slides
+#   MARGIN_JOINTS, MARGIN_JOINT_COUNT, MARGIN_LOADS: of joints whose friction limit is proportional to their load, the
 #     first element in `Readings.followed`, their number, and the first reading of their loads
 (
     IS_TORQUE, AXIS, NODE, NODE_END, STATE_I, STATE_J, KIN_I, KIN_J, WRENCH_I, WRENCH_J, J_IS_GROUND, ELEMENT, END,
-    PLACE, KINETIC, POTENTIAL, TERMS, TERM_COUNT, FORCES, PATCH_START, PATCH_SIZE, PATCH_WAYS,
-    PATCH_SLIDES, PATCH_JOINTS, PATCH_JOINT_COUNT, PATCH_LOADS,
+    PLACE, KINETIC, POTENTIAL, TERMS, TERM_COUNT, FORCES, MARGIN_START, MARGIN_MEMBERS, MARGIN_FREE,
+    MARGIN_SLIDES, MARGIN_JOINTS, MARGIN_JOINT_COUNT, MARGIN_LOADS,
 ) = range(26)  # fmt: skip
 READING = 26
 # Indices among the floats of each reading:
@@ -76,8 +76,9 @@ class Readings(NamedTuple):
     energies : indices of the potential energies of force elements among the outputs of force laws
     wrench : scratch array for the loads of one constraint on its bodies
     multipliers, weights : indices of the multipliers in linear combinations, and their weights
-    patches : for dependent contacts or joints, the inverse friction coefficients; constants, weights of multipliers and
-        redistributions of their loads; and bearing forces of joints per unit load, see `quirk.events.names.Patch`
+    margins : for dependent contacts or joints, the inverse friction coefficients; constants, weights of multipliers and
+        redistributions of their loads; and bearing forces of joints per unit load, see
+        `quirk.events.names.CommonMargin`
     slides : for each dependent contact, the index of its sliding friction element; -1 if it does not slide
     followed : index, among dependent contacts and joints, of each joint whose friction limit is proportional to its
         load
@@ -93,7 +94,7 @@ class Readings(NamedTuple):
     wrench: np.ndarray
     multipliers: np.ndarray
     weights: np.ndarray
-    patches: np.ndarray
+    margins: np.ndarray
     slides: np.ndarray
     followed: np.ndarray
     shared: np.ndarray

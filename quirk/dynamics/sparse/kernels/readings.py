@@ -14,10 +14,12 @@ from quirk.jit.simd import at, load, total
 
 from .applied import ELEMENT_SIZE, OUTPUT
 from .bodies import CON, STATE
+from .common_margin import common_margin
 from .friction import load_of, normal
 from .load_tables import (
     AXIS,
     COEFFICIENT,
+    COMMON_MARGIN,
     CONE,
     ELEMENT,
     END,
@@ -32,7 +34,6 @@ from .load_tables import (
     OF_FORCE,
     OFFSETS,
     OUTPUT_OF_LAW,
-    PATCH,
     PLACE,
     POTENTIAL,
     READING,
@@ -44,7 +45,6 @@ from .load_tables import (
 )
 from .loads import component, constraint_load
 from .mechanism import Mechanism
-from .patches import patch
 
 
 @kernel
@@ -70,8 +70,8 @@ def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> 
         return cone(mechanism, readings, r, y) - level
     if kind == SOLVABLE:
         return at(mechanism.frictions.solvable, 0) - level
-    if kind == PATCH:
-        return patch(mechanism, readings, r, y) - level
+    if kind == COMMON_MARGIN:
+        return common_margin(mechanism, readings, r, y) - level
     found = 0.0
     if readings.entries[o + KINETIC] != 0:
         found += kinetic(mechanism.constants, y)
@@ -104,11 +104,11 @@ def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> flo
     The difference becomes negative when the bodies start to slide. Reading r selects the friction element; y is the
     last evaluated state.
     """
-    o, rubbing = READING * r, mechanism.frictions
+    o, frictions = READING * r, mechanism.frictions
     k, load = readings.entries[o + PLACE], shared(mechanism, readings, r, 0)
     if k >= 0:
-        load_of(mechanism, k, y, 0, rubbing.varied)
-        load = normal(mechanism, k, rubbing.varied, 0)
+        load_of(mechanism, k, y, 0, frictions.varied)
+        load = normal(mechanism, k, frictions.varied, 0)
     square = 0.0
     for force in range(1, readings.entries[o + FORCES]):
         square += shared(mechanism, readings, r, force) ** 2

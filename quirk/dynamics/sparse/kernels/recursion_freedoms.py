@@ -107,25 +107,25 @@ def eliminate_slide(array: Any, o: Any, inertia: Any, turns: bool) -> Freedom:
     return eliminate(array, o, M[2], by_turn, lane_of(M[2], 2), lane_of(force, 2))
 
 
-def keep_load_of_turn(joints: Any, j: Any, inertia: Any) -> None:
+def store_hinge_driver_load(joints: Any, j: Any, inertia: Any) -> None:
     """Store the data from which the moment about z of the driver of a hinge is computed by `load_of`.
 
     The hinge begins at element j of `joints`; `inertia` is the articulated inertia of its body, with the bias loads.
     """
     _, T, J, _, moment = inertia
-    keep_load(joints, j + FREEDOM, T[2], J[2], lane_of(moment, 2))
+    store_driver_load(joints, j + FREEDOM, T[2], J[2], lane_of(moment, 2))
 
 
-def keep_load_of_slide(joints: Any, j: Any, inertia: Any) -> None:
+def store_slider_driver_load(joints: Any, j: Any, inertia: Any) -> None:
     """Store the data from which the force along z of the driver of a slider is computed by `load_of`.
 
     The slider begins at element j of `joints`; `inertia` is the articulated inertia of its body, with the bias loads.
     """
     M, T, _, force, _ = inertia
-    keep_load(joints, j + FREEDOM, M[2], transposed(T)[2], lane_of(force, 2))
+    store_driver_load(joints, j + FREEDOM, M[2], transposed(T)[2], lane_of(force, 2))
 
 
-def keep_load(joints: Any, o: Any, by_shift: Any, by_turn: Any, load: Any) -> None:
+def store_driver_load(joints: Any, o: Any, by_shift: Any, by_turn: Any, load: Any) -> None:
     """Store the momentum of unit velocity along a prescribed freedom, and the load along it at zero acceleration.
 
     The data begin at element o of `joints`.
@@ -138,8 +138,8 @@ def keep_load(joints: Any, o: Any, by_shift: Any, by_turn: Any, load: Any) -> No
 def load_of(joints: Any, o: Any, shift: Any, turn: Any) -> Any:
     """Return the load of a driver, a force or moment, from the accelerations of its body.
 
-    `shift` is the linear and `turn` the angular acceleration. The data stored by `keep_load` begin at element o of
-    `joints`.
+    `shift` is the linear and `turn` the angular acceleration. The data stored by `store_driver_load` begin at element o
+    of `joints`.
     """
     taken = sum_of_lanes(load4(joints, o + MOMENTUM_SHIFT) * shift + load4(joints, o + MOMENTUM_TURN) * turn)
     return at(joints, o + ALONE) + lane_of(taken, 0)
@@ -186,7 +186,7 @@ def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, mom
     return given, alone
 
 
-def give_way(array: Any, o: Any, force: Any, moment: Any, load: Any) -> Any:
+def eliminate_load(array: Any, o: Any, force: Any, moment: Any, load: Any) -> Any:
     """Return the force and moment that a joint transmits when it is free to move along one degree of freedom.
 
     `force` and `moment` are the load on the body, and `load` is their component along the degree of freedom, whose data

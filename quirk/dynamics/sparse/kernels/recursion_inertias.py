@@ -57,9 +57,9 @@ from .recursion_freedoms import (
     eliminate_second_axis,
     eliminate_slide,
     eliminate_turn,
-    keep_load_of_slide,
-    keep_load_of_turn,
     reduce_inertia,
+    store_hinge_driver_load,
+    store_slider_driver_load,
 )
 from .recursion_vectors import (
     combined,
@@ -240,14 +240,14 @@ def open_driven_hinge(
     The arguments are those of `pass_weld`.
     """
     inertia = body_inertia(constants, joints, articulated, b, j, children)
-    keep_load_of_turn(joints, j, inertia)
+    store_hinge_driver_load(joints, j, inertia)
     transmit_inertia(joints, constants, articulated, j, b, inertia, added_to, total)
 
 
 @traced
 def close_driven_hinge(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
     """Keep the load of the driver of a hinge on the ground; the arguments are those of `close_hinge`."""
-    keep_load_of_turn(joints, j, body_inertia(constants, joints, articulated, b, j, children))
+    store_hinge_driver_load(joints, j, body_inertia(constants, joints, articulated, b, j, children))
 
 
 @traced
@@ -259,14 +259,14 @@ def open_driven_slider(
     The arguments are those of `pass_weld`.
     """
     inertia = body_inertia(constants, joints, articulated, b, j, children)
-    keep_load_of_slide(joints, j, inertia)
+    store_slider_driver_load(joints, j, inertia)
     transmit_inertia(joints, joints, articulated, j, j + PRESENT_ARM - ARM, inertia, added_to, total)
 
 
 @traced
 def close_driven_slider(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
     """Keep the load of the driver of a slider on the ground; the arguments are those of `close_hinge`."""
-    keep_load_of_slide(joints, j, body_inertia(constants, joints, articulated, b, j, children))
+    store_slider_driver_load(joints, j, body_inertia(constants, joints, articulated, b, j, children))
 
 
 @traced

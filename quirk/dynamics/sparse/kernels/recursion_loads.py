@@ -44,7 +44,7 @@ from .recursion import (
     WELD,
     Recursion,
 )
-from .recursion_freedoms import give_way
+from .recursion_freedoms import eliminate_load
 from .recursion_vectors import (
     combined,
     cross4,
@@ -92,7 +92,7 @@ def load_turn(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
     `articulated`.
     """
     force, moment = loads_of(joints, articulated, j, children)
-    return give_way(joints, j + FREEDOM, force, moment, lane_of(moment, 2))
+    return eliminate_load(joints, j + FREEDOM, force, moment, lane_of(moment, 2))
 
 
 def load_slider(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
@@ -103,7 +103,7 @@ def load_slider(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
     `articulated`.
     """
     force, moment = loads_of(joints, articulated, j, children)
-    return give_way(joints, j + FREEDOM, force, moment, lane_of(force, 2))
+    return eliminate_load(joints, j + FREEDOM, force, moment, lane_of(force, 2))
 
 
 def load_cylindrical(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
@@ -114,7 +114,7 @@ def load_cylindrical(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any,
     `children` of `articulated`.
     """
     force, moment = load_turn(joints, articulated, j, children)
-    return give_way(blocks, k, force, moment, lane_of(force, 2))
+    return eliminate_load(blocks, k, force, moment, lane_of(force, 2))
 
 
 def load_universal(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
@@ -126,7 +126,7 @@ def load_universal(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, c
     """
     force, moment = load_turn(joints, articulated, j, children)
     x, y = at(joints, j + SECOND_AXIS), at(joints, j + SECOND_AXIS + 1)
-    return give_way(blocks, k, force, moment, x * lane_of(moment, 0) + y * lane_of(moment, 1))
+    return eliminate_load(blocks, k, force, moment, x * lane_of(moment, 0) + y * lane_of(moment, 1))
 
 
 def load_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:

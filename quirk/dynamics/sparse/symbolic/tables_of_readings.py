@@ -11,20 +11,28 @@ from quirk.constraints import Constraint
 from quirk.constraints.sticking import Sticking
 from quirk.dynamics.model.layout import KINEMATICS_SIZE, WRENCH_SIZE
 from quirk.dynamics.model.model import Model
-from quirk.events.names import Patch, Reading, Shared
+from quirk.events.names import CommonMargin, Reading, Shared
 from quirk.forces.friction import Friction
 from quirk.forces.law_layout import COORDINATE
 from quirk.forces.stick_slip import CONSTANT, NORMAL, StickSlip
 from quirk.jit.simd import aligned
 
 from ..kernels.applied import ELEMENT_SIZE, OUTPUT, Forces
-from ..kernels.load_limits import scratch_at_loads
+from ..kernels.friction_margin import scratch_size_with_joints
 from ..kernels.load_tables import (
     COEFFICIENT,
+    COMMON_MARGIN,
     CONE,
     ENERGY,
     FORCES,
     LEVEL,
+    MARGIN_FREE,
+    MARGIN_JOINT_COUNT,
+    MARGIN_JOINTS,
+    MARGIN_LOADS,
+    MARGIN_MEMBERS,
+    MARGIN_SLIDES,
+    MARGIN_START,
     MOST_FORCES,
     MULTIPLIER,
     NUMBERS,
@@ -32,14 +40,6 @@ from ..kernels.load_tables import (
     OF_FORCE,
     OFFSETS,
     OUTPUT_OF_LAW,
-    PATCH,
-    PATCH_JOINT_COUNT,
-    PATCH_JOINTS,
-    PATCH_LOADS,
-    PATCH_SIZE,
-    PATCH_SLIDES,
-    PATCH_START,
-    PATCH_WAYS,
     PLACE,
     READING,
     SHARE,
@@ -59,20 +59,20 @@ def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, for
     nodes: list[int] = []
     multipliers: list[int] = []
     weights: list[float] = []
-    patches: list[float] = []
+    margins: list[float] = []
     slides: list[int] = []
     followed: list[int] = []
     kind, entries, numbers = [], [], []
-    shared = [reading for reading in readings if isinstance(reading, Patch)]
+    shared = [reading for reading in readings if isinstance(reading, CommonMargin)]
     # Loads of joints on which the limits of friction depend follow the readings.
     loads = [Reading(joint, what, None, 0.0) for of in shared for joint in of.joints for what in ("force", "torque")]
     for reading in [*readings, *loads]:
         if isinstance(reading, Shared):
             e, x = _of_shared(reading, model, tables, multipliers, weights)
-        elif isinstance(reading, Patch):
-            e, x = _of_patch(reading, model, tables, multipliers, weights, patches, slides)
-            e[1][PATCH_JOINTS], e[1][PATCH_JOINT_COUNT] = len(followed), len(reading.joints)
-            e[1][PATCH_LOADS] = len(readings) + 2 * len(followed)
+        elif isinstance(reading, CommonMargin):
+            e, x = _of_common_margin(reading, model, tables, multipliers, weights, margins, slides)
+            e[1][MARGIN_JOINTS], e[1][MARGIN_JOINT_COUNT] = len(followed), len(reading.joints)
+            e[1][MARGIN_LOADS] = len(readings) + 2 * len(followed)
             followed += reading.places
         else:
             e, x = _entries(reading, model, tables, forces, nodes)
@@ -94,13 +94,13 @@ def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, for
         wrench=aligned(tables.slots.lanes * WRENCH_SIZE),
         multipliers=np.array(multipliers, dtype=np.int64),
         weights=np.array(weights, dtype=float),
-        patches=np.array(patches, dtype=float),
+        margins=np.array(margins, dtype=float),
         slides=np.array(slides, dtype=np.int64),
         followed=np.array(followed, dtype=np.int64),
         shared=np.zeros(max((components for components, _, _ in sizes), default=0)),
         basis=np.zeros(max((components * ways for components, ways, _ in sizes), default=0)),
         scratch=np.zeros(
-            max((max(scratch_at_loads(components, ways), rows) for components, ways, rows in sizes), default=0)
+            max((max(scratch_size_with_joints(components, ways), rows) for components, ways, rows in sizes), default=0)
         ),
     )
 
@@ -174,36 +174,36 @@ def sticking_by_load(model: Model) -> list[Sticking]:
     return [held for held in sticking if isinstance(held.friction, Friction)]
 
 
-def _of_patch(
-    reading: Patch,
+def _of_common_margin(
+    reading: CommonMargin,
     model: Model,
     tables: Tables,
     multipliers: list[int],
     weights: list[float],
-    patches: list[float],
+    margins: list[float],
     slides: list[int],
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
     """Return the table entries of a reading: the margin of dependent contacts or joints to their friction limits.
 
     The entries are a pair, the kind of the reading and its integers, and an array of its floats; `kernels.load_tables`
     describes them. The indices of the multipliers are appended to `multipliers`, zeros as placeholders to `weights`,
-    the data of the contacts to `patches`, and the indices of their sliding friction elements to `slides`.
+    the data of the contacts to `margins`, and the indices of their sliding friction elements to `slides`.
     """
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
     numbers[LEVEL] = reading.level
     entries[TERMS], entries[TERM_COUNT] = len(multipliers), len(reading.rows)
-    entries[PATCH_START], entries[PATCH_SIZE], entries[PATCH_WAYS] = (
-        len(patches), len(reading.coefficients), len(reading.basis[0]),
+    entries[MARGIN_START], entries[MARGIN_MEMBERS], entries[MARGIN_FREE] = (
+        len(margins), len(reading.coefficients), len(reading.basis[0]),
     )  # fmt: skip
     multipliers += [int(tables.row_lane[model.joint_rows[name].start + row]) for name, row in reading.rows]
     weights += [0.0] * (MOST_FORCES * len(reading.rows))
-    patches += [0.0 if mu == 0 else 1 / mu for mu in reading.coefficients]
+    margins += [0.0 if mu == 0 else 1 / mu for mu in reading.coefficients]
     matrices = reading.weights, reading.basis, reading.bearings
-    patches += [*reading.constants, *(x for rows in matrices for of in rows for x in of)]
+    margins += [*reading.constants, *(x for rows in matrices for of in rows for x in of)]
     sliding = [element.name for element, _ in model.forces if isinstance(element, Friction)]
-    entries[PATCH_SLIDES] = len(slides) if any(reading.sliding) else -1
+    entries[MARGIN_SLIDES] = len(slides) if any(reading.sliding) else -1
     slides += [-1 if name is None else sliding.index(name) for name in reading.sliding]
-    return (PATCH, entries), numbers
+    return (COMMON_MARGIN, entries), numbers
 
 
 def _of_constraint(

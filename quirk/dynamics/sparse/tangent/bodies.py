@@ -86,7 +86,7 @@ def move(
 
 
 @kernel
-def share_out(
+def differentiate_unbalanced_loads(
     tangents: Tangents, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray, count: int
 ) -> None:
     """Compute the derivatives of loads minus inertial forces in the first `count` directions.

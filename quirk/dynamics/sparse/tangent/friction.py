@@ -52,20 +52,20 @@ def differentiate_joint_loads(mechanism: Mechanism, tangents: Tangents, y: np.nd
 
     Derivatives are in eight directions at the state y; the results are written to tangents.friction.changes.
     """
-    rubbing, bearings, moving, kin = mechanism.frictions, tangents.friction, tangents.moving, mechanism.work.kin
-    for k in range(rubbing.element.shape[0]):
+    frictions, bearings, moving, kin = mechanism.frictions, tangents.friction, tangents.moving, mechanism.work.kin
+    for k in range(frictions.element.shape[0]):
         if bearings.first[k] == bearings.first[k + 1]:
             continue
         i, j = bearings.slots[ENDS * k], bearings.slots[ENDS * k + 1]
         inputs, o = tangents.relations.inputs, bearings.axes[k]
         changed = load(inputs, o), load(inputs, o + 24), load(inputs, o + 48)
-        axis = at(rubbing.axis, 3 * k), at(rubbing.axis, 3 * k + 1), at(rubbing.axis, 3 * k + 2)
+        axis = at(frictions.axis, 3 * k), at(frictions.axis, 3 * k + 1), at(frictions.axis, 3 * k + 2)
         turning = moved_with(moving, i, axis)
         store3(bearings.changes, BEARING * k + OF_AXIS, plus(turning, turned(kin, i // 8 * KIN + i % 8, changed)))
         present_load(mechanism, k)
-        force = at(rubbing.present, 0), at(rubbing.present, 1), at(rubbing.present, 2)
+        force = at(frictions.present, 0), at(frictions.present, 1), at(frictions.present, 2)
         # Arm from the joint point of body j to the center of mass of the body at which the load is computed.
-        numbers, m = rubbing.readings.numbers, NUMBERS * rubbing.place[k] + ARM
+        numbers, m = frictions.readings.numbers, NUMBERS * frictions.place[k] + ARM
         point = at(numbers, m), at(numbers, m + 1), at(numbers, m + 2)
         ground = bearings.grounded[k] != 0
         in_j = load3(inputs, bearings.points[k])
@@ -122,22 +122,22 @@ def add_friction_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray
 
     The derivatives of the multipliers are in work.x, and those of the loads in work.wrench. y is the state.
     """
-    rubbing, bearings, work = mechanism.frictions, tangents.friction, mechanism.work
-    count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]
+    frictions, bearings, work = mechanism.frictions, tangents.friction, mechanism.work
+    count, rows, bodies = frictions.element.shape[0], work.x.shape[0], work.wrench.shape[0]
     linearise(mechanism)
     for k in range(count):
         present_load(mechanism, k)
-        N, dN = normal(mechanism, k, rubbing.present, 0), normal_change(mechanism, tangents, k, y, d)
+        N, dN = normal(mechanism, k, frictions.present, 0), normal_change(mechanism, tangents, k, y, d)
         rougher = at(tangents.laws.inputs, bearings.coefficients[k] + d)
-        put(rubbing.residual, k, rougher * N + at(rubbing.coefficient, k) * dN)
-    eliminate(rubbing.matrix, rubbing.residual, count)
+        put(frictions.residual, k, rougher * N + at(frictions.coefficient, k) * dN)
+    eliminate(frictions.matrix, frictions.residual, count)
     for k in range(count):
-        change = at(rubbing.residual, k)
+        change = at(frictions.residual, k)
         put(bearings.magnitudes, 8 * k + d, change)
         for o in range(0, rows, 8):
-            store(work.x, o, load(work.x, o) + change * load(rubbing.x, (k + 1) * rows + o))
+            store(work.x, o, load(work.x, o) + change * load(frictions.x, (k + 1) * rows + o))
         for o in range(0, bodies, 8):
-            store(work.wrench, o, load(work.wrench, o) + change * load(rubbing.wrench, (k + 1) * bodies + o))
+            store(work.wrench, o, load(work.wrench, o) + change * load(frictions.wrench, (k + 1) * bodies + o))
 
 
 @kernel
@@ -147,27 +147,27 @@ def normal_change(mechanism: Mechanism, tangents: Tangents, k: int, y: np.ndarra
     The derivatives of the multipliers are in work.x, and the constraint load in `mechanism.frictions.present`. y is the
     state.
     """
-    rubbing, changes = mechanism.frictions, tangents.friction.changes
-    if rubbing.place[k] < 0:
+    frictions, changes = mechanism.frictions, tangents.friction.changes
+    if frictions.place[k] < 0:
         return 0.0
-    load_of(mechanism, k, y, 0, rubbing.varied)
-    if rubbing.takes[k] == NORMAL:
-        return at(rubbing.varied, 0)
-    o, present, varied = BEARING * k + d, rubbing.present, rubbing.varied
+    load_of(mechanism, k, y, 0, frictions.varied)
+    if frictions.takes[k] == NORMAL:
+        return at(frictions.varied, 0)
+    o, present, varied = BEARING * k + d, frictions.present, frictions.varied
     force = at(present, 0), at(present, 1), at(present, 2)
     torque = at(present, 3), at(present, 4), at(present, 5)
     d_force = plus((at(varied, 0), at(varied, 1), at(varied, 2)), body_vector(changes, o + OF_FORCE))
     d_torque = plus((at(varied, 3), at(varied, 4), at(varied, 5)), body_vector(changes, o + OF_TORQUE))
-    if rubbing.takes[k] == WHOLE:
+    if frictions.takes[k] == WHOLE:
         return along_unit(force, d_force)
     m, d_axis = 3 * k, body_vector(changes, o + OF_AXIS)
-    own = at(rubbing.axis, m), at(rubbing.axis, m + 1), at(rubbing.axis, m + 2)
-    axis = turned(mechanism.work.kin, rubbing.kinematics[ENDS * k], own)
+    own = at(frictions.axis, m), at(frictions.axis, m + 1), at(frictions.axis, m + 2)
+    axis = turned(mechanism.work.kin, frictions.kinematics[ENDS * k], own)
     along = times(axis, dot(axis, force))
     d_along = plus(times(d_axis, dot(axis, force)), times(axis, dot(d_axis, force) + dot(axis, d_force)))
-    if rubbing.takes[k] == ALONG:
+    if frictions.takes[k] == ALONG:
         return along_unit(along, d_along)
-    across, d_across, length = minus(force, along), minus(d_force, d_along), at(rubbing.length, k)
+    across, d_across, length = minus(force, along), minus(d_force, d_along), at(frictions.length, k)
     if not length > 0.0:
         return along_unit(across, d_across)
     half, d_half = times(across, 0.5), times(d_across, 0.5)

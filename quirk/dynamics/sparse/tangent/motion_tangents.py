@@ -20,7 +20,7 @@ from ..kernels.bodies import CON, STATE, WRENCH
 from ..kernels.constraint_solve import add_constraint_loads, copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.workspace import PASSES
-from .bodies import accelerate, move, share_out
+from .bodies import accelerate, differentiate_unbalanced_loads, move
 from .elements import OF_LAWS, OF_RELATIONS, hold_motions, law_tangents, relation_tangents
 from .friction import add_friction_changes, differentiate_joint_loads, write_magnitudes
 from .tables import LEVELS, Tangents
@@ -77,7 +77,7 @@ def solve_tangents(
     relation_tangents(tangents, t, y, work.kin, timed)
     if rubs:
         differentiate_joint_loads(mechanism, tangents, y)
-    share_out(tangents, constants, y, work.kin, ydot, count)
+    differentiate_unbalanced_loads(tangents, constants, y, work.kin, ydot, count)
     size, lanes = work.wrench.shape[0], work.x.shape[0]
     for d in range(count):
         wrench = tangents.wrenches[d * size : (d + 1) * size]
@@ -119,7 +119,7 @@ def time_derivative(
     accelerate(tangents, work.kin, ydot)
     law_tangents(tangents, mechanism.forces, t, True)
     relation_tangents(tangents, t, y, work.kin, True)
-    share_out(tangents, constants, y, work.kin, ydot, 1)
+    differentiate_unbalanced_loads(tangents, constants, y, work.kin, ydot, 1)
     copy(tangents.wrenches[: work.wrench.shape[0]], work.wrench)
     for lane in range(work.x.shape[0]):
         put(work.goal, lane, -at(tangents.levels, 8 * (LEVELS * lane + LEVELS - 1)))

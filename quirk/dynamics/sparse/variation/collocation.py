@@ -55,7 +55,7 @@ LEAST = np.finfo(float).tiny
 # Entries per variation: last correction, sums of logarithms of the last LONG corrections and of those before, and 1
 # once it has converged.
 BEFORE, LEVEL, EARLIER, FOUND = range(4)
-JUDGED = 4
+CONVERGENCE = 4
 
 
 @record
@@ -73,7 +73,7 @@ class ImplicitVariation(NamedTuple):
     slope, stage, rotating_state : (size,) scratch arrays
     base, rates : (D size,) variations at the start of the step and their time derivatives, in the rotating axes
     z, f : (D s size,) variations of the increments and slopes
-    judged : (JUDGED per variation,) convergence data, such as the norm of the last correction
+    convergence : (CONVERGENCE per variation,) convergence data, such as the norm of the last correction
     turned : rotation of the axes at a time within the step
     """
 
@@ -112,7 +112,7 @@ class ImplicitVariation(NamedTuple):
     rates: np.ndarray
     z: np.ndarray
     f: np.ndarray
-    judged: np.ndarray
+    convergence: np.ndarray
     turned: np.ndarray
 
 
@@ -194,34 +194,34 @@ def correct_changes(
             whole = max(whole, extent(blocks, z[i * size : (i + 1) * size], length, h))
         if not (whole < np.inf and most < np.inf):
             return -1
-        if converged(variation.judged, JUDGED * d, most, whole, n, state_converged):
+        if converged(variation.convergence, CONVERGENCE * d, most, whole, n, state_converged):
             found += 1
     return found
 
 
 @kernel
-def converged(judged: np.ndarray, o: int, correction: float, norm: float, n: int, state_converged: bool) -> bool:
+def converged(convergence: np.ndarray, o: int, correction: float, norm: float, n: int, state_converged: bool) -> bool:
     """Return whether a variation of norm `norm` has converged after its n-th correction, of norm `correction`.
 
-    The convergence data of the variation begin at element o of `judged` and are updated. `state_converged` is true if
-    the state itself has converged.
+    The convergence data of the variation begin at element o of `convergence` and are updated. `state_converged` is true
+    if the state itself has converged.
     """
     if n == 0:
-        for k in range(JUDGED):
-            put(judged, o + k, 0.0)
-    before, level = at(judged, o + BEFORE), at(judged, o + LEVEL) + math.log(max(correction, LEAST))
+        for k in range(CONVERGENCE):
+            put(convergence, o + k, 0.0)
+    before, level = at(convergence, o + BEFORE), at(convergence, o + LEVEL) + math.log(max(correction, LEAST))
     small = correction < FINE * norm and correction > SHRINKING * before
     exact = correction < before and correction / before * correction < EXACT * (1.0 - correction / before) * norm
     found = correction == 0.0 or (n > 1 and (small or exact))
     if n % LONG == LONG - 1:
-        found = found or (n > LONG and abs(level - at(judged, o + EARLIER)) < LONG * math.log(ALIKE))
-        put(judged, o + EARLIER, level)
+        found = found or (n > LONG and abs(level - at(convergence, o + EARLIER)) < LONG * math.log(ALIKE))
+        put(convergence, o + EARLIER, level)
         level = 0.0
-    put(judged, o + BEFORE, correction)
-    put(judged, o + LEVEL, level)
+    put(convergence, o + BEFORE, correction)
+    put(convergence, o + LEVEL, level)
     if found and state_converged:
-        put(judged, o + FOUND, 1.0)
-    return at(judged, o + FOUND) > 0.0
+        put(convergence, o + FOUND, 1.0)
+    return at(convergence, o + FOUND) > 0.0
 
 
 @kernel

@@ -117,16 +117,16 @@ def vary(
     y: np.ndarray,
     stage: int,
     changes: np.ndarray,
-    lands: bool,
+    projected: bool,
 ) -> None:
     """Compute the slopes y' of a state y and of its variations `changes`, as stage number `stage` of a step.
 
-    t is the time of the stage, s. If `lands` is true, the stage is the end of a step whose state was projected onto the
-    constraints; the variations are then projected first.
+    t is the time of the stage, s. If `projected` is true, the stage is the end of a step whose state was projected onto
+    the constraints; the variations are then projected first.
     """
     size, buffers = y.shape[0], variation.weights.buffers
     ydot = variation.slopes[stage * size : (stage + 1) * size]
-    differentiate_slope(mechanism, tangents, variation, t, y, ydot, changes, lands)
+    differentiate_slope(mechanism, tangents, variation, t, y, ydot, changes, projected)
     for d in range(variation.directions):
         o = (d * buffers + stage) * size
         change = changes[d * size : (d + 1) * size]

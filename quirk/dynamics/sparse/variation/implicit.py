@@ -14,7 +14,7 @@ from ..stepping.methods import RadauStepper
 from ..stepping.rotating_axes import TURNED
 from ..stepping.run_state import PIECE_SIZE, Clock, Counts, Settings
 from ..tangent.tangent import Differential
-from .collocation import JUDGED, ImplicitVariation
+from .collocation import CONVERGENCE, ImplicitVariation
 from .radau import vary_along_radau
 
 
@@ -24,13 +24,13 @@ class ImplicitCourse:
     Attributes
     ----------
     stages : number of evaluations per step, for an estimate of the cost
-    judges : whether the method estimates the error of the variations
+    estimates_error : whether the method estimates the error of the variations
     """
 
     def __init__(self, solver: Solver, differential: Differential, settings: Settings) -> None:
         self._solver, self._differential, self._settings = solver, differential, settings
         self._stepper = RadauStepper(solver, RADAU_IIA9)
-        self.stages, self.judges = 2 * RADAU_IIA9.points, True
+        self.stages, self.estimates_error = 2 * RADAU_IIA9.points, True
 
     def new_data(self, common: dict[str, Any]) -> ImplicitVariation:
         """Return new arrays for the variations of a run; `common` are the fields shared with `ExplicitVariation`."""
@@ -48,7 +48,7 @@ class ImplicitCourse:
             z=aligned(RADAU_IIA9.points * of_all),
             f=aligned(RADAU_IIA9.points * of_all),
             rates=aligned(of_all),
-            judged=np.zeros(JUDGED * WIDTH),
+            convergence=np.zeros(CONVERGENCE * WIDTH),
             turned=aligned(TURNED * (solver.slots.lanes // 8)),
             **common,
         )

@@ -101,15 +101,15 @@ def project_end(
 
 @kernel
 def begin_changes(
-    mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, lands: bool
+    mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, projected: bool
 ) -> None:
     """Transform the variations at the start of a substep, and their time derivatives, to the rotating axes.
 
-    If `lands` is true, the state was projected onto the constraints, and the variations are projected first.
+    If `projected` is true, the state was projected onto the constraints, and the variations are projected first.
     """
     size, blocks = variation.y.shape[0], mechanism.constants.shape[0] // CON
     t = in_piece(variation, variation.clock.t)
-    differentiate_slope(mechanism, tangents, variation, t, variation.y, variation.slope, variation.changes, lands)
+    differentiate_slope(mechanism, tangents, variation, t, variation.y, variation.slope, variation.changes, projected)
     for d in range(variation.directions):
         change, base = variation.changes[d * size : (d + 1) * size], variation.base[d * size : (d + 1) * size]
         rates = variation.rates[d * size : (d + 1) * size]

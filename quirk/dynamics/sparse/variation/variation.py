@@ -79,12 +79,12 @@ class ExplicitCourse:
     Attributes
     ----------
     stages : number of state vectors stored per step, from which the cost is estimated
-    judges : whether the method estimates the error of the variations
+    estimates_error : whether the method estimates the error of the variations
     """
 
     def __init__(self, solver: Solver, differential: Differential, tableau: Tableau) -> None:
         self._solver, self._differential, self._weights = solver, differential, weights_of(tableau)
-        self.stages, self.judges = self._weights.buffers, self._weights.errors > 0
+        self.stages, self.estimates_error = self._weights.buffers, self._weights.errors > 0
 
     def new_data(self, common: dict[str, Any]) -> ExplicitVariation:
         """Return new arrays for the variations of a run; `common` are the fields shared with `ImplicitVariation`."""
@@ -191,8 +191,8 @@ class Varied:
         table, kept, moved = moved_by(self.differential, present, first)
         common = self._arrays(steps, outputs, count, table, moved)
         course = self._course(steps.method)
-        judges = course.judges and self._settings.fixed == 0
-        common["resolution"] = resolution_of(self._settings.rtol if judges else 0.0, sizes)
+        estimates_error = course.estimates_error and self._settings.fixed == 0
+        common["resolution"] = resolution_of(self._settings.rtol if estimates_error else 0.0, sizes)
         variation = course.new_data(common)
         variation.changes[:] = np.concatenate([self._to_lanes(change) for change in start])
         at_once = max(1, BETWEEN_LOOKS // (course.stages * size * (1 + count)))

@@ -55,20 +55,20 @@ def differentiate_slope(
     y: np.ndarray,
     ydot: np.ndarray,
     changes: np.ndarray,
-    lands: bool,
+    projected: bool,
 ) -> None:
     """Compute y' at time t (s) and state y, in `ydot`, and the derivatives of the accelerations along its variations.
 
-    `changes` are the variations of y; `variation` is an `ExplicitVariation` or `ImplicitVariation`. If `lands` is true,
-    y was projected onto the constraints, and the variations are projected first.
+    `changes` are the variations of y; `variation` is an `ExplicitVariation` or `ImplicitVariation`. If `projected` is
+    true, y was projected onto the constraints, and the variations are projected first.
     """
     size, alpha, beta = y.shape[0], variation.alpha, variation.beta
     evaluate(mechanism, t, y, alpha, beta, ydot)
-    if lands and monitor_rows(mechanism, t, y, variation.rank):
+    if projected and monitor_rows(mechanism, t, y, variation.rank):
         evaluate(mechanism, t, y, alpha, beta, ydot)
     keep_motion(mechanism, tangents, ydot)
     move_motions(tangents, variation, t)
-    if lands:
+    if projected:
         project_variations(mechanism, tangents, t, y, ydot, changes, variation.directions)
     for d in range(variation.directions):
         seed(mechanism.constants, tangents, y, changes[d * size : (d + 1) * size], d)

@@ -6,10 +6,10 @@ motion; a redistribution y changes p_h to p_h + P_h y. N is convex in y, so its 
 
     N(y) >= N(y0) + sum of u_h . P_h (y - y0),   u_h = p_h / |p_h|
 
-With the tangent as normal force a joint is a contact with a friction cone, and `room` computes the redistribution with
-the largest margin. N, and with it the margin, is at least as large there. Repeated from this redistribution, the margin
-grows to a maximum (convex-concave procedure: Yuille and Rangarajan, Neural Comput. 15 (2003)). If the maximum is
-positive, all friction is within its limits.
+With the tangent as normal force a joint is a contact with a friction cone, and `largest_cone_margin` computes the
+redistribution with the largest margin. N, and with it the margin, is at least as large there. Repeated from this
+redistribution, the margin grows to a maximum (convex-concave procedure: Yuille and Rangarajan, Neural Comput. 15
+(2003)). If the maximum is positive, all friction is within its limits.
 
 As the set of such loads is not convex, the margin may have several maxima. If the maximum reached from the initial
 loads is not positive, the procedure is repeated from other initial loads: along each basis vector of the
@@ -25,7 +25,7 @@ import numpy as np
 from quirk.jit.compilation import entry, kernel
 from quirk.jit.simd import at, put
 
-from .room import LOADS, least_slack, room, scratch_of
+from .cone_margin import LOADS, largest_cone_margin, least_slack, scratch_size
 
 # Number of components of the two bearing forces of a joint.
 BEARINGS = 6
@@ -34,16 +34,16 @@ BEARINGS = 6
 MOST, CLOSE = 100, 1e-12
 
 
-def scratch_at_loads(rows: int, free: int) -> int:
-    """Return the size of the scratch array of `room_at_loads`.
+def scratch_size_with_joints(rows: int, free: int) -> int:
+    """Return the size of the scratch array of `largest_friction_margin`.
 
     `rows` is the number of load components, and `free` the number of independent redistributions of the loads.
     """
-    return scratch_of(rows, free) + 2 * rows  # initial loads, and those with the largest margin so far
+    return scratch_size(rows, free) + 2 * rows  # initial loads, and those with the largest margin so far
 
 
 @kernel
-def room_at_loads(
+def largest_friction_margin(
     z: np.ndarray, basis: np.ndarray, joints: np.ndarray, count: int, free: int, inverse: np.ndarray,
     scratch: np.ndarray,
 ) -> float:  # fmt: skip
@@ -60,17 +60,17 @@ def room_at_loads(
     joints : (b,) index of each of the b joints among the `count` contacts and joints
     count, free : number of contacts and joints, and number of independent redistributions
     inverse : (count,) inverse coefficients of friction
-    scratch : array of size `scratch_at_loads(3 count + 6 b, free)`
+    scratch : array of size `scratch_size_with_joints(3 count + 6 b, free)`
     """
     if joints.shape[0] == 0:
-        return room(z, basis, count, free, inverse, scratch)
+        return largest_cone_margin(z, basis, count, free, inverse, scratch)
     rows = z.shape[0]
     first = (free + 1) * (free + 4) + rows
     size = 0.0
     for o in range(rows):
         put(scratch, first + o, at(z, o))
         size = max(size, abs(at(z, o)))
-    margin = climb(z, basis, joints, count, free, inverse, scratch)
+    margin = ascend(z, basis, joints, count, free, inverse, scratch)
     for start in range(2 * free):
         if not margin <= 0.0:
             break
@@ -82,7 +82,7 @@ def room_at_loads(
         step = (size if start % 2 == 0 else -size) / largest
         for o in range(rows):
             put(z, o, at(scratch, first + o) + step * at(basis, free * o + f))
-        reached = climb(z, basis, joints, count, free, inverse, scratch)
+        reached = ascend(z, basis, joints, count, free, inverse, scratch)
         if reached > margin:
             margin = reached
         else:
@@ -92,18 +92,18 @@ def room_at_loads(
 
 
 @kernel
-def climb(
+def ascend(
     z: np.ndarray, basis: np.ndarray, joints: np.ndarray, count: int, free: int, inverse: np.ndarray,
     scratch: np.ndarray,
 ) -> float:  # fmt: skip
     """Return a local maximum of the margin to the friction limits, N, that is reached by ascent from the loads z.
 
-    On return z are the loads at this maximum. The arguments are described in `room_at_loads`.
+    On return z are the loads at this maximum. The arguments are described in `largest_friction_margin`.
     """
     margin = -math.inf
     for _ in range(MOST):
         linearize(z, basis, joints, count, free)
-        room(z, basis, count, free, inverse, scratch)
+        largest_cone_margin(z, basis, count, free, inverse, scratch)
         linearize(z, basis, joints, count, free)
         size, reached = 0.0, least_slack(z, count, inverse)
         for o in range(LOADS * count):
@@ -119,7 +119,7 @@ def linearize(z: np.ndarray, basis: np.ndarray, joints: np.ndarray, count: int, 
     """Compute the normal forces of the joints `joints` from their bearing forces, and linearize them.
 
     The normal forces are written to z, and their derivatives with respect to the redistributions of loads to `basis`.
-    The arguments are described in `room_at_loads`.
+    The arguments are described in `largest_friction_margin`.
     """
     for k in range(joints.shape[0]):
         normal, into = 0.0, LOADS * joints[k]
@@ -138,12 +138,12 @@ def linearize(z: np.ndarray, basis: np.ndarray, joints: np.ndarray, count: int, 
 
 
 @entry(needed_by="contacts and joints that share loads need", effort=8)
-def most_room(
+def friction_margin(
     z: np.ndarray, basis: np.ndarray, joints: np.ndarray, count: int, free: int, inverse: np.ndarray,
     scratch: np.ndarray,
 ) -> float:  # fmt: skip
-    """Return the largest margin to all friction limits, N; the entry point of `room_at_loads` for calls from Python.
+    """Return the largest margin to all friction limits, N: `largest_friction_margin` for calls from Python.
 
-    On return z is the distribution of loads with this margin. The arguments are described in `room_at_loads`.
+    On return z is the distribution of loads with this margin. The arguments are described in `largest_friction_margin`.
     """
-    return room_at_loads(z, basis, joints, count, free, inverse, scratch)
+    return largest_friction_margin(z, basis, joints, count, free, inverse, scratch)

@@ -12,7 +12,7 @@ and the derivatives P of the loads with respect to the multipliers. Lambda and d
 of slip.
 
 If the friction limit of a joint is proportional to its load, it depends on the bearing forces of the joint, which a
-redistribution also changes: `quirk.dynamics.sparse.kernels.load_limits`.
+f also changes: `quirk.dynamics.sparse.kernels.friction_margin`.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from quirk.dynamics.model.vectors import back
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, put
 
+from .cone_margin import LOADS
 from .friction import LOAD, eliminate, linearise
-from .load_limits import BEARINGS, room_at_loads
+from .friction_margin import BEARINGS, largest_friction_margin
 from .load_tables import (
     KIN_I,
-    PATCH_JOINT_COUNT,
-    PATCH_JOINTS,
-    PATCH_LOADS,
-    PATCH_SIZE,
-    PATCH_SLIDES,
-    PATCH_START,
-    PATCH_WAYS,
+    MARGIN_FREE,
+    MARGIN_JOINT_COUNT,
+    MARGIN_JOINTS,
+    MARGIN_LOADS,
+    MARGIN_MEMBERS,
+    MARGIN_SLIDES,
+    MARGIN_START,
     READING,
     TERM_COUNT,
     TERMS,
@@ -41,52 +42,51 @@ from .load_tables import (
 )
 from .loads import constraint_load
 from .mechanism import Mechanism
-from .room import LOADS
 
 
 @kernel
-def patch(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
+def common_margin(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
     """Return the largest margin (N) to the friction limits at which dependent contacts or joints can carry a load.
 
     The distribution of the load is not determined by the motion. The margin is positive if there is a distribution with
-    all friction within its limits; it is defined in `quirk.dynamics.sparse.kernels.room`. Reading r selects the
+    all friction within its limits; it is defined in `quirk.dynamics.sparse.kernels.cone_margin`. Reading r selects the
     contacts or joints, and y is the last evaluated state.
     """
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
-    contacts, ways, start = (
-        readings.entries[o + PATCH_SIZE], readings.entries[o + PATCH_WAYS], readings.entries[o + PATCH_START],
+    contacts, free, start = (
+        readings.entries[o + MARGIN_MEMBERS], readings.entries[o + MARGIN_FREE], readings.entries[o + MARGIN_START],
     )  # fmt: skip
-    followed, joints = readings.entries[o + PATCH_JOINTS], readings.entries[o + PATCH_JOINT_COUNT]
+    followed, joints = readings.entries[o + MARGIN_JOINTS], readings.entries[o + MARGIN_JOINT_COUNT]
     components = LOADS * contacts + BEARINGS * joints
     constants = start + contacts
     weights = constants + components
     basis = weights + components * count
     for component in range(components):
-        force = at(readings.patches, constants + component)
+        force = at(readings.margins, constants + component)
         for k in range(count):
             multiplier = at(mechanism.work.x, readings.multipliers[first + k])
-            force += at(readings.patches, weights + count * component + k) * multiplier
+            force += at(readings.margins, weights + count * component + k) * multiplier
         put(readings.shared, component, force)
-    for k in range(components * ways):
-        put(readings.basis, k, at(readings.patches, basis + k))
-    if readings.entries[o + PATCH_SLIDES] >= 0:
-        couple(mechanism, readings, r, weights)
+    for k in range(components * free):
+        put(readings.basis, k, at(readings.margins, basis + k))
+    if readings.entries[o + MARGIN_SLIDES] >= 0:
+        add_sliding_friction(mechanism, readings, r, weights)
     for k in range(joints):
-        bear(mechanism, readings, readings.entries[o + PATCH_LOADS] + 2 * k, y,
-             LOADS * contacts + BEARINGS * k, basis + components * ways + BEARINGS * LOAD * k)  # fmt: skip
-    return room_at_loads(
-        readings.shared[:components], readings.basis, readings.followed[followed : followed + joints], contacts, ways,
-        readings.patches[start : start + contacts], readings.scratch,
+        add_bearing_forces(mechanism, readings, readings.entries[o + MARGIN_LOADS] + 2 * k, y,
+             LOADS * contacts + BEARINGS * k, basis + components * free + BEARINGS * LOAD * k)  # fmt: skip
+    return largest_friction_margin(
+        readings.shared[:components], readings.basis, readings.followed[followed : followed + joints], contacts, free,
+        readings.margins[start : start + contacts], readings.scratch,
     )  # fmt: skip
 
 
 @kernel
-def bear(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray, into: int, shares: int) -> None:
+def add_bearing_forces(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray, into: int, shares: int) -> None:
     """Add the bearing forces due to the present load of a joint to the loads of dependent joints in `readings.shared`.
 
     Readings r and r + 1 are force and torque of the joint, and y is the last evaluated state. The six components of the
-    bearing forces, in axes of body i, are the load times the matrix (6, 6) at index `shares` of `readings.patches`.
+    bearing forces, in axes of body i, are the load times the matrix (6, 6) at index `shares` of `readings.margins`.
     They are added to `readings.shared` from index `into` on.
     """
     kin, body = mechanism.work.kin, readings.entries[READING * r + KIN_I]
@@ -95,40 +95,42 @@ def bear(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray, into: 
     for c in range(BEARINGS):
         total, row = at(readings.shared, into + c), shares + LOAD * c
         for d in range(3):
-            total += at(readings.patches, row + d) * force[d] + at(readings.patches, row + 3 + d) * torque[d]
+            total += at(readings.margins, row + d) * force[d] + at(readings.margins, row + 3 + d) * torque[d]
         put(readings.shared, into + c, total)
 
 
 @kernel
-def couple(mechanism: Mechanism, readings: Readings, r: int, weights: int) -> None:
+def add_sliding_friction(mechanism: Mechanism, readings: Readings, r: int, weights: int) -> None:
     """Add the effect of sliding friction on the loads to each redistribution in `readings.basis`.
 
     A redistribution changes the normal loads of sliding contacts, and thus their friction. Reading r selects the
-    contacts; `weights` is the index in `readings.patches` of the first weight of multipliers in their loads.
+    contacts; `weights` is the index in `readings.margins` of the first weight of multipliers in their loads.
     """
-    rubbing, o, rows = mechanism.frictions, READING * r, mechanism.work.x.shape[0]
+    frictions, o, rows = mechanism.frictions, READING * r, mechanism.work.x.shape[0]
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
-    contacts, ways, slides = (
-        readings.entries[o + PATCH_SIZE], readings.entries[o + PATCH_WAYS], readings.entries[o + PATCH_SLIDES],
+    contacts, free, slides = (
+        readings.entries[o + MARGIN_MEMBERS], readings.entries[o + MARGIN_FREE], readings.entries[o + MARGIN_SLIDES],
     )  # fmt: skip
-    frictions = rubbing.element.shape[0]
-    for way in range(ways):
+    friction_count = frictions.element.shape[0]
+    for f in range(free):
         linearise(mechanism)
-        for k in range(frictions):
-            put(rubbing.residual, k, 0.0)
+        for k in range(friction_count):
+            put(frictions.residual, k, 0.0)
         for contact in range(contacts):
             k = readings.slides[slides + contact]
             if k >= 0:
-                put(rubbing.residual, k, at(rubbing.coefficient, k) * at(readings.basis, LOADS * contact * ways + way))
-        eliminate(rubbing.matrix, rubbing.residual, frictions)
+                put(
+                    frictions.residual, k, at(frictions.coefficient, k) * at(readings.basis, LOADS * contact * free + f)
+                )
+        eliminate(frictions.matrix, frictions.residual, friction_count)
         for term in range(count):
             row, change = readings.multipliers[first + term], 0.0
-            for k in range(frictions):
-                change += at(rubbing.residual, k) * at(rubbing.x, (k + 1) * rows + row)
+            for k in range(friction_count):
+                change += at(frictions.residual, k) * at(frictions.x, (k + 1) * rows + row)
             put(readings.scratch, term, change)
         for load_of_contact in range(LOADS * contacts):
             change = 0.0
             for term in range(count):
-                change += at(readings.patches, weights + count * load_of_contact + term) * at(readings.scratch, term)
-            place = ways * load_of_contact + way
+                change += at(readings.margins, weights + count * load_of_contact + term) * at(readings.scratch, term)
+            place = free * load_of_contact + f
             put(readings.basis, place, at(readings.basis, place) + change)

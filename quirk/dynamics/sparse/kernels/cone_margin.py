@@ -37,8 +37,8 @@ MOST_STEPS, DECREMENT, MOST_HALVINGS = 30, 1e-3, 40
 REGULAR = 1e-14
 
 
-def scratch_of(rows: int, free: int) -> int:
-    """Return the size of the scratch array of `room`.
+def scratch_size(rows: int, free: int) -> int:
+    """Return the size of the scratch array of `largest_cone_margin`.
 
     `rows` is the number of load components, and `free` the number of independent redistributions of the loads.
     """
@@ -46,7 +46,9 @@ def scratch_of(rows: int, free: int) -> int:
 
 
 @kernel
-def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray) -> float:
+def largest_cone_margin(
+    z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray
+) -> float:
     """Return the largest margin to the friction cones, N; on return z is the distribution of loads with this margin.
 
     Parameters
@@ -57,7 +59,7 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
         matrix (rows, free) by rows
     count, free : number of contacts, and number of independent redistributions
     inverse : (count,) inverse coefficients of friction
-    scratch : array of size `scratch_of(rows, free)`
+    scratch : array of size `scratch_size(rows, free)`
     """
     size, least = 0.0, least_slack(z, count, inverse)
     for o in range(LOADS * count):
@@ -161,7 +163,7 @@ def newton(
     """Compute the Newton step for the maximum of the barrier function; return the product of its gradient and the step.
 
     The step, of redistributions and margin, is stored in `scratch`. s is the present margin (N), tau its weight, and
-    `bound` the bound on the sum of all normal forces (N). The other arguments are described in `room`.
+    `bound` the bound on the sum of all normal forces (N). The other arguments are described in `largest_cone_margin`.
     """
     n = free + 1
     matrix, slope = n, n + n * n

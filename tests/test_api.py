@@ -280,6 +280,9 @@ def test_earlier_names_work_and_warn(tmp_path):
         assert (result.centre_of_mass().position == [1.0, 2.0, 3.0]).all()
     with pytest.warns(DeprecationWarning, match="System.linearise is called linearize now"):
         assert system.linearise().A.shape == (12, 12)
+    objective = quirk.Objective(["ball.position.x"], lambda x: (x.sum(), 0 * x + 1))
+    with pytest.warns(DeprecationWarning, match="Objective.judged is called evaluate now"):
+        assert objective.judged(result["ball"].position[:, :1])[0] == 2.0
     with pytest.warns(DeprecationWarning, match="sphere: the argument centre is called center now"):
         old = quirk.surface.sphere(0.1, centre=[0, 0, 1])
     contact = quirk.Contact("touch", quirk.GROUND, ball, on_i=quirk.surface.plane(), on_j=old)

@@ -322,8 +322,8 @@ def test_friction_is_left_to_rows():
     """It needs multipliers at every state."""
     body = quirk.Body("body", 1.0, [1, 2, 3], position=[1, 0, 0])
     hinge = quirk.Revolute("hinge", quirk.GROUND, body, point=[0, 0, 0], axis="y")
-    rubbing = quirk.Friction("friction", hinge, 0.1, radius=0.1)
-    system = quirk.System([body, hinge, rubbing], gravity=[0, 0, -9.81])
+    friction = quirk.Friction("friction", hinge, 0.1, radius=0.1)
+    system = quirk.System([body, hinge, friction], gravity=[0, 0, -9.81])
     solver = system.plant.solver()
     solver.settle(solver.slots.state_to_lanes(system.initial_state().pack()), 0.0)
     assert solver.work.summary[RECURSIVE] == 0.0 and solver.work.summary[METHOD] != REFLECTIONS

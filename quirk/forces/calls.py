@@ -200,5 +200,5 @@ def written_calls(
     calls, first_in, first_out = [], layout.first_function, layout.function_output
     for value, called in zip(values, refused, strict=True):
         calls.append(WrittenCall(value, inputs, outputs, first_in, first_out, called))
-        first_in, first_out = first_in + value.room, first_out + value.returns
+        first_in, first_out = first_in + value.entries, first_out + value.returns
     return calls

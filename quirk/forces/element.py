@@ -317,7 +317,7 @@ class ForceElement(Immutable):
         return LawLayout(
             parameters=self.numbers.size,
             turning=len(self.turning),
-            function_inputs=tuple(value.room for value in self.functions),
+            function_inputs=tuple(value.entries for value in self.functions),
             function_outputs=tuple(value.returns for value in self.functions),
             motions=len(self.motions),
             internal=len(self.internal),

@@ -77,7 +77,7 @@ class Value:
         return sum(_count(size) for size in self.sizes)
 
     @property
-    def room(self) -> int:
+    def entries(self) -> int:
         """Number of entries that a call of the function occupies in the input array of machine code.
 
         The entries are two addresses, the arguments, and a copy of the arguments.

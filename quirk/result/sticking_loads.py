@@ -244,7 +244,7 @@ class StickingLoads:
         every = [row for k in divided for row in spans[k]]
         free = [d for d, row in enumerate(answered.rows) if row in every]
         basis, found = np.linalg.qr(ways[:, free])[0], []
-        kept = answered.multipliers[:, self._rubbing_rows()]
+        kept = answered.multipliers[:, self._friction_rows()]
         for rows in groups_by_projector(basis @ basis.T, every, [spans[k] for k in divided]):
             numbers = [k for k in divided if spans[k][0] in rows]
             columns = [d for d in free if answered.rows[d] in rows]
@@ -256,7 +256,7 @@ class StickingLoads:
                     found.append((numbers, rows, directions))
         return found
 
-    def _rubbing_rows(self) -> list[int]:
+    def _friction_rows(self) -> list[int]:
         """Return the indices of the model's rows whose multipliers are normal loads of sliding friction."""
         model = self._segment.model
         rubbed = {element.on.name for element, _ in model.forces if isinstance(element, Friction)}

@@ -133,8 +133,8 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
             f"{OWNER}: {rope}: with friction, or on winding drums, where a rope rests depends on how it came there: "
             "simulate the motion with damping until it rests, or leave out friction and winding drums"
         )
-    rubbing = [force.name for force in sticking_elements(system.forces)]
-    system = system.without(*rubbing) if rubbing else system
+    friction_names = [force.name for force in sticking_elements(system.forces)]
+    system = system.without(*friction_names) if friction_names else system
     pushes = Pushes.of(system)
     state = _at_rest(system, start, t)
     found, best = (None if pushes.elements else _sparse_search(system, state, t)) or _dense_search(

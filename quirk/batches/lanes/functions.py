@@ -86,7 +86,7 @@ def call_nothing(inputs: np.ndarray, elements: Sequence[tuple[int, ForceElement]
         place = first + element.layout().first_function
         for value in element.functions:
             addresses[:, place + ADDRESS] = addresses[:, place + CHECKED] = _nothing().address
-            place += value.room
+            place += value.entries
 
 
 @functools.cache

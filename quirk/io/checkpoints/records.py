@@ -14,7 +14,7 @@ import numpy as np
 
 from quirk.dynamics.contact.impulse import Impulse
 from quirk.dynamics.model.joint_angles import Turns
-from quirk.dynamics.sparse.stepping.method_switching import Judged
+from quirk.dynamics.sparse.stepping.method_switching import MethodCosts
 from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
 from quirk.errors import InputError
 from quirk.events import Event
@@ -102,7 +102,7 @@ def of_restart_point(point: RestartPoint, system: System, events: Sequence[Event
         "y": point.y.tolist(),
         "angles": point.angles.tolist(),
         "base": described_configuration(point.base, system, events),
-        "pace": [pace.h, pace.grid, pace.outputs_passed, asdict(pace.judged)],
+        "pace": [pace.h, pace.grid, pace.outputs_passed, asdict(pace.costs)],
         "sides": [[key, *side] for key, side in pace.sides.items()],
         "often": dict(point.often),
     }
@@ -111,13 +111,13 @@ def of_restart_point(point: RestartPoint, system: System, events: Sequence[Event
 def restart_point_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) -> RestartPoint:
     """Return a restart point from the JSON data of `of_restart_point`."""
     sides = {_key(key): _four(numbers) for key, *numbers in table["sides"]}
-    h, grid, asked, *judged = table["pace"]  # earlier versions wrote three values
+    h, grid, asked, *costs = table["pace"]  # earlier versions wrote three values
     return RestartPoint(
         float(table["t"]),
         np.array(table["y"], dtype=float),
         np.array(table["angles"], dtype=float).reshape(-1, 3),
         rebuilt_configuration(table["base"], system, events),
-        ResumePoint(float(h), int(grid), int(asked), sides, *(Judged(**one) for one in judged)),
+        ResumePoint(float(h), int(grid), int(asked), sides, *(MethodCosts(**one) for one in costs)),
         Counter(table["often"]),
     )
 

@@ -134,10 +134,10 @@ class ActionExecutor:
         return self._with_velocity_jump(self._with_velocity(action, event_state))
 
     def _enable(self, action: Engage, event_state: EventState) -> EventState:
-        pushing = [part for part in map(self.system.__getitem__, action.names) if isinstance(part, Unilateral)]
-        for part in pushing:
+        contacts = [part for part in map(self.system.__getitem__, action.names) if isinstance(part, Unilateral)]
+        for part in contacts:
             event_state = replace(event_state, configuration=event_state.configuration.switched(part, True))
-        fresh = frozenset(action.names) - {part.name for part in pushing} - event_state.configuration.active
+        fresh = frozenset(action.names) - {part.name for part in contacts} - event_state.configuration.active
         if not fresh:
             return event_state
         configuration = event_state.configuration.with_constraints(on=fresh)

@@ -217,10 +217,10 @@ class EventProcessor:
             return event_state
         if not callable(action):
             before, event_state = event_state.configuration, self.board.execute(action, event_state)
-            pushing = (before.idle - event_state.configuration.idle) & self.contacts.names
-            if pushing and isinstance(action, Enable | Engage):
+            enabled_contacts = (before.idle - event_state.configuration.idle) & self.contacts.names
+            if enabled_contacts and isinstance(action, Enable | Engage):
                 y = self.contacts.state_after_enabling(
-                    event_state.t, event_state.y, angles, event_state.configuration, pushing, action.tolerance
+                    event_state.t, event_state.y, angles, event_state.configuration, enabled_contacts, action.tolerance
                 )
                 event_state = replace(event_state, y=y)
             return event_state

@@ -272,9 +272,9 @@ def _singularity_text(system: System, state: State, t: float, rank: int) -> str:
     U, _, _ = np.linalg.svd(system.plant.metric.rows(tangent_rows(model, Kinematics.of(state), t)), full_matrices=False)
     part = np.abs(U[:, rank - 1])
     driven = [placed.rows.start for placed in model.relations if placed.relation.motions]
-    pushing = [row for row in driven if part[row] > SHARE * part.max()]
-    row = max(pushing, key=lambda row: part[row]) if pushing else int(np.argmax(part))
+    driving = [row for row in driven if part[row] > SHARE * part.max()]
+    row = max(driving, key=lambda row: part[row]) if driving else int(np.argmax(part))
     who = f"{constraint_of(system, row)} (row {model.labels[row]})"
-    if pushing:
+    if driving:
         return f"dead point, where {who} cannot drive it further"
     return f"branch point, where {who} depends on the other constraints and velocities are not determined"

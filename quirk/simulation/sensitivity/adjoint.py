@@ -96,13 +96,16 @@ def gradient_of(
     if first.steps and backwards.course(first.plant).solver.redundant:
         _check(first, factory, [change for change in changes if change.motions or change.reshapes])
     counted = _evaluated_rows(result, factory.output_times)
-    judges = [
+    by_segment = [
         ObjectiveDerivatives(result.system, segment, rows, backwards.course(segment.plant).solver, changes)
         for segment, rows in zip(result.segments, counted, strict=True)
     ]
-    value, slopes = objective.judged(np.concatenate([judge.values(objective.quantities) for judge in judges]))
+    quantities = np.concatenate([derivatives.values(objective.quantities) for derivatives in by_segment])
+    value, slopes = objective.evaluate(quantities)
     ends = np.cumsum([len(rows) for rows in counted])[:-1]
-    pulled = [judge.pulled_back(part) for judge, part in zip(judges, np.split(slopes, ends), strict=True)]
+    pulled = [
+        derivatives.pulled_back(part) for derivatives, part in zip(by_segment, np.split(slopes, ends), strict=True)
+    ]
     for interval in intervals:
         if interval.steps:
             warn_of_jumps(OWNER, AT_JUMPS, interval.steps, backwards.course(interval.plant).solver)

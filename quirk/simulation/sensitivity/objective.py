@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from quirk.errors import InputError
 from quirk.util.misuse import explained
+from quirk.util.renamed import Renamed
 
 # Function from quantities (nt, q) at the output times to the value and its derivatives (nt, q) with respect to these.
-Judged = Callable[[np.ndarray], tuple[float, np.ndarray]]
+ObjectiveFunction = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 @explained
-class Objective:
+class Objective(Renamed):
     """Scalar function of quantities along a run, for `simulate(..., objective=, sensitivities=)`.
 
     Parameters
@@ -34,7 +35,9 @@ class Objective:
     Objective(['rod.position.z'])
     """
 
-    def __init__(self, quantities: Iterable[str], function: Judged) -> None:
+    _earlier_names: ClassVar = {"judged": "evaluate"}
+
+    def __init__(self, quantities: Iterable[str], function: ObjectiveFunction) -> None:
         owner = "Objective"
         known = isinstance(quantities, Iterable) and not isinstance(quantities, str)
         listed = list(quantities) if known else []
@@ -49,7 +52,7 @@ class Objective:
     def __repr__(self) -> str:
         return f"Objective({list(self.quantities)!r})"
 
-    def judged(self, values: np.ndarray) -> tuple[float, np.ndarray]:
+    def evaluate(self, values: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its derivatives (nt, q) for the values (nt, q) of q quantities at nt times."""
         try:
             returned: Any = self.function(values.copy())

@@ -67,12 +67,12 @@ def parameters_of(system: System, start: State, pairs: Any) -> list[Parameter]:
 
 
 def checked_parameters(
-    system: System, start: State, pairs: Any, method: str, solver: str, checkpoint: Any, judged: bool
+    system: System, start: State, pairs: Any, method: str, solver: str, checkpoint: Any, for_objective: bool
 ) -> list[Parameter]:
     """Return the parameters described by the user's list of pairs (part, parameter), if the run supports derivatives.
 
-    `start` is the initial state; `method`, `solver` and `checkpoint` are arguments of `simulate`. If `judged` is True,
-    the run must support the gradient of an objective, which is computed by the adjoint method.
+    `start` is the initial state; `method`, `solver` and `checkpoint` are arguments of `simulate`. If `for_objective` is
+    True, the run must support the gradient of an objective, which is computed by the adjoint method.
 
     Raises
     ------
@@ -80,10 +80,10 @@ def checked_parameters(
         If the run does not support derivatives.
     """
     parameters = parameters_of(system, start, pairs)
-    methods = (*TABLEAUX, TAYLOR, *(() if judged else (*IMPLICIT_METHODS, "auto")))
+    methods = (*TABLEAUX, TAYLOR, *(() if for_objective else (*IMPLICIT_METHODS, "auto")))
     if parameters and (solver != "sparse" or method not in methods):
-        what = "simulate: objective: gradients" if judged else OWNER
-        kind = "explicit compiled" if judged else "compiled"
+        what = "simulate: objective: gradients" if for_objective else OWNER
+        kind = "explicit compiled" if for_objective else "compiled"
         raise InputError(
             f"{what} are computed along the steps of {kind} methods: use method= one of "
             f"{', '.join(methods)}, and solver='sparse'; got method={method!r}, solver={solver!r}"

@@ -323,7 +323,7 @@ class Applied:
                 pointer = compiled_pointer(value.function, value.sizes)
                 if pointer is not None:
                     addresses[first_in + FUNCTION_ADDRESS] = self._keep(pointer)
-            first_in, first_out = first_in + value.room, first_out + value.returns
+            first_in, first_out = first_in + value.entries, first_out + value.returns
 
     def _counted(self, title: str, function: Callable[[float], Any]) -> Callable[[float], Any]:
         """Return a wrapper of `function` that adds its calls and their time to the statistics under `title`."""

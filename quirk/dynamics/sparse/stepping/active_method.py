@@ -26,7 +26,7 @@ from quirk.integrators.control import SMALLEST_ERROR
 
 from ..solver.solver import Solver
 from ..tangent.tangent import refuse_friction
-from .method_switching import AFRESH, Judged, MethodChange, MethodSwitching
+from .method_switching import AFRESH, MethodChange, MethodCosts, MethodSwitching
 from .methods import stepper_of
 from .probed_functions import Functions
 from .run_state import RunState, Settings
@@ -142,13 +142,13 @@ class ActiveMethod:
             run.clock.h = change.h
         return run
 
-    def start(self, run: RunState, t: float, judged: Judged) -> RunState:
+    def start(self, run: RunState, t: float, costs: MethodCosts) -> RunState:
         """Start an interval of the run at time t (s) with the method in use at the end of the preceding interval.
 
-        `judged` contains this method and the cost statistics of the preceding interval, on which method switching is
+        `costs` contains this method and the cost statistics of the preceding interval, on which method switching is
         based.
         """
-        first = self.pacing.start(t, judged)
+        first = self.pacing.start(t, costs)
         if first is not None and (first.recorded or first.method is not self.present):
             run = self.change(run, first)
         return run

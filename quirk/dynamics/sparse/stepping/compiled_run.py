@@ -117,7 +117,7 @@ class CompiledRun:
         self.search.clear()
         self._begun = False
         self.watch.take(resume.sides)
-        self.run = self.method.start(self.run, t, resume.judged)
+        self.run = self.method.start(self.run, t, resume.costs)
 
     def _begin(self) -> None:
         """Evaluate the initial state and choose the size of the first step, unless the run has already begun."""
@@ -364,8 +364,8 @@ class CompiledRun:
         They are passed to the next run after constraints or forces have been enabled or disabled.
         """
         counts = self.run.counts
-        judged = self.method.pacing.judged(self.reached, steps_tried(self.run))
-        return ResumePoint(float(self.run.clock.h), int(counts.grid), int(counts.passed), self.watch.sides, judged)
+        costs = self.method.pacing.costs(self.reached, steps_tried(self.run))
+        return ResumePoint(float(self.run.clock.h), int(counts.grid), int(counts.passed), self.watch.sides, costs)
 
     @property
     def rank(self) -> int:

@@ -55,7 +55,7 @@ AFRESH = 1e-8
 
 
 @dataclass(frozen=True)
-class Judged:
+class MethodCosts:
     """Cost statistics of a run for method switching; they persist when constraints or forces are enabled or disabled.
 
     Attributes
@@ -118,7 +118,7 @@ class MethodSwitching:
         self._looking = isinstance(method, Tableau) and settings.fixed == 0
         self._rest = PREPARED_FOR_USERS if of_users else PREPARED
         self._noting = self._next = NEVER
-        self._judged, self._urged = Judged(), False
+        self._costs, self._urged = MethodCosts(), False
         self._tried, self._since, self._half = 0, 0.0, (0.0, 0)
         self._trial: tuple[float, float] | None = None
         if isinstance(method, Tableau):
@@ -138,30 +138,30 @@ class MethodSwitching:
         """Whether the run may switch to an implicit method if the system is stiff."""
         return self._looking and self._switch is not None
 
-    def start(self, t: float, judged: Judged) -> MethodChange | None:
-        """Start an interval of the run at time t (s) with the cost statistics `judged` of the preceding interval.
+    def start(self, t: float, costs: MethodCosts) -> MethodChange | None:
+        """Start an interval of the run at time t (s) with the cost statistics `costs` of the preceding interval.
 
         Returns a switch to the last method of the preceding interval; None if the run has no methods to choose from.
         """
-        self._judged, self._urged, change = judged, False, None
+        self._costs, self._urged, change = costs, False, None
         if self._switch is not None and self._looking:
-            change = MethodChange(self._explicit, recorded=judged.implicit)
-            if judged.implicit:
+            change = MethodChange(self._explicit, recorded=costs.implicit)
+            if costs.implicit:
                 try:
                     self._stepper(self._switch)
                     change = MethodChange(self._switch, recorded=False)
                 except InputError:
                     pass  # the system has a part that it does not support, such as sliding friction
         if change is None or change.method is not self._switch:
-            self._judged = replace(judged, implicit=False)
+            self._costs = replace(costs, implicit=False)
         self._plan(t, 0)
         return change
 
-    def judged(self, t: float, tried: int) -> Judged:
+    def costs(self, t: float, tried: int) -> MethodCosts:
         """Return the cost statistics at time t (s), after `tried` attempted time steps."""
         if self._looking:
             self._account(t, tried)
-        return self._judged
+        return self._costs
 
     def steps_to_decision(self, tried: int) -> int:
         """Return the number of steps, after `tried` attempted steps, until the next decision by `decide`."""
@@ -193,7 +193,7 @@ class MethodSwitching:
                 self._half = t, tried
                 return None
             return self._compare(t, tried)
-        if self._judged.implicit:
+        if self._costs.implicit:
             return self._try_explicit(run, t, tried)
         if (tried - self._noting) % self._spacing == 0:
             self._note(run)
@@ -204,7 +204,7 @@ class MethodSwitching:
         since = self._settled(t, tried)
         change = self._faster_method(run.y, t, since)
         if change is not None:
-            self._judged = replace(self._judged, implicit=True)
+            self._costs = replace(self._costs, implicit=True)
         self._plan(t, tried)
         return change
 
@@ -214,7 +214,7 @@ class MethodSwitching:
         t is the time (s), and `tried` the number of attempted time steps. If not `soon`, the recording begins
         FIRST_LOOK steps later, because jumps may be so frequent that there are only a few steps between them.
         """
-        if not self._looking or self._trial is not None or self._judged.implicit or (tried < self._noting and not soon):
+        if not self._looking or self._trial is not None or self._costs.implicit or (tried < self._noting and not soon):
             return
         self._account(t, tried)
         self._plan(t, tried)
@@ -231,9 +231,9 @@ class MethodSwitching:
         t = float(run.clock.t)
         if self._trial is not None:
             return self._return(t, tried)
-        if self._judged.implicit:
+        if self._costs.implicit:
             self._settled(t, tried)
-            self._judged = replace(self._judged, implicit=False)
+            self._costs = replace(self._costs, implicit=False)
             self._plan(t, tried)
             h = AFRESH * (float(run.clock.requested) - self._settings.start)
             return MethodChange(self._explicit, h)
@@ -242,23 +242,23 @@ class MethodSwitching:
         # Decide now; if the method stays, the run ends when it stalls again.
         self._urged = True
         self._account(t, tried)
-        self._judged = replace(self._judged, spent=self._needed)
+        self._costs = replace(self._costs, spent=self._needed)
         self._plan(t, tried)
         return MethodChange(self._explicit, recorded=False)
 
     @property
     def _needed(self) -> float:
         """Amount of work between the last decision and the next one, in evaluations of y'."""
-        return max(FIRST_LOOK * self._explicit.stages, (GROWTH - 1) * self._judged.work)
+        return max(FIRST_LOOK * self._explicit.stages, (GROWTH - 1) * self._costs.work)
 
     def _account(self, t: float, tried: int) -> None:
         """Add the cost and the advanced time since the last call to the cost statistics.
 
         t is the current time (s) and `tried` the number of attempted time steps.
         """
-        known, steps = self._judged, tried - self._tried
+        known, steps = self._costs, tried - self._tried
         cost = IMPLICIT_COST if known.implicit and self._trial is None else self._explicit.stages
-        self._judged = replace(known, spent=known.spent + cost * steps, advanced=known.advanced + t - self._since)
+        self._costs = replace(known, spent=known.spent + cost * steps, advanced=known.advanced + t - self._since)
         self._since, self._tried = t, tried
 
     def _settled(self, t: float, tried: int) -> float:
@@ -267,8 +267,8 @@ class MethodSwitching:
         t is the current time (s), and `tried` the number of attempted time steps.
         """
         self._account(t, tried)
-        known = self._judged
-        self._judged = Judged(known.implicit, known.work + known.spent)
+        known = self._costs
+        self._costs = MethodCosts(known.implicit, known.work + known.spent)
         return known.advanced
 
     def _plan(self, t: float, tried: int) -> None:
@@ -279,9 +279,9 @@ class MethodSwitching:
         self._since, self._tried, self._trial = t, tried, None
         if not self._looking:
             return
-        cost = IMPLICIT_COST if self._judged.implicit else self._explicit.stages
-        notes = 0 if self._judged.implicit else SPANS * self._spacing
-        self._next = tried + max(notes, int(-(-(self._needed - self._judged.spent) // cost)))
+        cost = IMPLICIT_COST if self._costs.implicit else self._explicit.stages
+        notes = 0 if self._costs.implicit else SPANS * self._spacing
+        self._next = tried + max(notes, int(-(-(self._needed - self._costs.spent) // cost)))
         self._noting = self._next - notes
         self._times: list[float] = []
         self._states: list[np.ndarray] = []
@@ -358,7 +358,7 @@ class MethodSwitching:
         t is the current time (s), and `tried` the number of attempted time steps.
         """
         self._account(t, tried)
-        h, known = float(run.clock.h), self._judged
+        h, known = float(run.clock.h), self._costs
         self._trial, self._half = (h, known.advanced / known.spent), (t, tried)
         self._noting, self._next = tried + TRIAL // 2, tried + TRIAL
         return MethodChange(self._explicit, recorded=False)
@@ -373,7 +373,7 @@ class MethodSwitching:
         if (t - since) / ((tried - before) * self._explicit.stages) < pace:
             return self._return(t, tried)
         self._settled(t, tried)
-        self._judged = replace(self._judged, implicit=False)
+        self._costs = replace(self._costs, implicit=False)
         self._plan(t, tried)
         return MethodChange(self._explicit)
 

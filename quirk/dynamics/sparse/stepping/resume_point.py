@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .method_switching import Judged
+from .method_switching import MethodCosts
 from .watched_quantities import Sides
 
 
@@ -18,11 +18,11 @@ class ResumePoint:
     grid : number of completed time steps of fixed size
     outputs_passed : number of output times up to the current time
     sides : signs of event functions by key, see `EventMonitor.sides`
-    judged : cost statistics for method switching
+    costs : cost statistics for method switching
     """
 
     h: float = 0.0
     grid: int = 0
     outputs_passed: int = 0
     sides: Sides = field(default_factory=dict)
-    judged: Judged = field(default_factory=Judged)
+    costs: MethodCosts = field(default_factory=MethodCosts)

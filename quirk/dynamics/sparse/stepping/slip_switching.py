@@ -19,7 +19,7 @@ from quirk.forces.law_layout import COORDINATE
 from quirk.integrators import ImplicitMethod, Tableau
 
 from ..solver.solver import Solver
-from .method_switching import Judged, MethodChange
+from .method_switching import MethodChange, MethodCosts
 from .run_state import RunState
 from .stiffness_detection import fast_modes, stability_interval
 
@@ -46,30 +46,30 @@ class SlipSwitching:
 
     def __init__(self, solver: Solver, explicit: Tableau, implicit: ImplicitMethod) -> None:
         self._solver, self._explicit, self._other = solver, explicit, implicit
-        self._implicit, self._judged = False, Judged()
+        self._implicit, self._costs = False, MethodCosts()
 
     def snapshot(self) -> dict[str, Any]:
         """Return a copy of all data that affect later decisions, by name."""
-        return {name: getattr(self, name) for name in ("_since", "_tried", "_implicit", "_judged")}
+        return {name: getattr(self, name) for name in ("_since", "_tried", "_implicit", "_costs")}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
         """Restore the data of a `snapshot`."""
         vars(self).update(saved)
 
-    def start(self, t: float, judged: Judged) -> MethodChange:
+    def start(self, t: float, costs: MethodCosts) -> MethodChange:
         """Start at time t (s) with the explicit method; return the switch to it.
 
-        The cost statistics `judged` of the preceding interval of the run are only stored.
+        The cost statistics `costs` of the preceding interval of the run are only stored.
         """
-        self._since, self._tried, self._judged, self._implicit = t, 0, judged, False
+        self._since, self._tried, self._costs, self._implicit = t, 0, costs, False
         return MethodChange(self._explicit, recorded=False)
 
-    def judged(self, t: float, tried: int) -> Judged:
+    def costs(self, t: float, tried: int) -> MethodCosts:
         """Return the cost statistics that were passed to `start`, unchanged.
 
-        The arguments are not used; they are those of `MethodSwitching.judged`.
+        The arguments are not used; they are those of `MethodSwitching.costs`.
         """
-        return self._judged
+        return self._costs
 
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
         """Restart the interval until the next test of the slip, after a jump of the state at time t (s).

@@ -1,8 +1,8 @@
 """Applied loads of all force elements at one state, in compiled code.
 
-The law of a force element is the compiled function that computes its loads. It is called by its address, reads its
-inputs from the array `inputs` of all laws, and writes its outputs to the array `outputs`. `kin` contains the kinematics
-of all bodies, and y is the state.
+The law of a force element is a compiled function that computes its loads. It is called by its address, reads its part
+of the array `inputs`, and writes to its part of the array `outputs`. `kin` contains the kinematics of all bodies, and y
+is the state.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ TURN_ENTRIES = 2
 MULTIPLIER, ROW_WORK_IN_Y = range(2)
 WORKING_ENTRIES = 2
 
-# Inputs of a frame are its position and orientation in the body (PLACEMENT numbers, see `quirk.forces.law.LawLayout`),
-# followed by the motion of the body: position, velocity, rotation matrix, angular velocity and quaternion. FRAME_SIZE
-# is their total number.
+# Inputs of a frame: its position and orientation in the body (PLACEMENT numbers), then position, velocity, rotation
+# matrix, angular velocity and quaternion of the body; see `quirk.forces.law_layout.LawLayout`. FRAME_SIZE is their
+# total number.
 BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN, BODY_QUATERNION = (PLACEMENT + k for k in (0, 3, 6, 15, 18))
 FRAME_SIZE = PLACEMENT + 22
 
@@ -76,11 +76,11 @@ class Forces(NamedTuple):
         kinematics
     turns : (TURN_ENTRIES per coordinate,) for each joint angle whose full turns are counted, the index in `inputs` of
         the reference for counting, and the index in `outputs` of the angle
-    working : (WORKING_ENTRIES per row,) for each constraint row whose work is integrated, the indices of its
-        multiplier, and of its work in the state y
+    working : (WORKING_ENTRIES per row,) for each constraint row whose work is integrated, the index of its multiplier,
+        and the index of its work in the state y
     work, work_end : range of the elements of the state y that hold work, J; `work_end` is exclusive
     motions : prescribed motions of all laws
-    inputs, outputs : inputs and outputs of all laws, concatenated; see `quirk.forces.law.LawLayout`
+    inputs, outputs : inputs and outputs of all laws, concatenated; see `quirk.forces.law_layout.LawLayout`
     """
 
     entries: np.ndarray

@@ -3,14 +3,15 @@
 A forest is a system in which no joint closes a loop. The child of a joint is the body farther from the root.
 
 The articulated inertia I of a body is the inertia of the body with all its descendants in the tree. From the tips to
-the roots, each joint transmits the inertia of its child to its parent, except along the directions n of its degrees of
-freedom, which are eliminated one after the other (R. Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 7):
+the roots, each joint transmits the articulated inertia of its child to its parent. First the degrees of freedom of the
+joint, with directions n, are eliminated one after the other (R. Featherstone, Rigid Body Dynamics Algorithms (2008),
+ch. 7):
 
     U = I n,  I <- I - U U^T / (n . U).
 
-The product A M^-1 A^T of constraint rows A and mass matrix M, whose condition number is the square of that of the rows,
-is never formed. Inertias are transmitted at the joint points and in the axes of the child, so that small moments about
-the axis of a slender body are not differences of large ones.
+The product A M^-1 A^T of constraint rows A and mass matrix M is never formed, because its condition number is the
+square of the condition number of the rows. Inertias are transmitted at the joint points and in the axes of the child,
+so that small moments about the axis of a slender body are not differences of large ones.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def articulate(tree: Tree) -> None:
 
 @kernel
 def articulate_joint(tree: Tree, t: int) -> None:
-    """Compute the inertia that joint t transmits from its child to its parent, and add it to that of the parent.
+    """Compute the inertia that joint t transmits from its child to its parent, and add it to the inertia of the parent.
 
     The child is the body farther from the root. The transmitted inertia is the articulated inertia of the child after
     elimination of the degrees of freedom of the joint.
@@ -121,7 +122,7 @@ def factorise_root(inertia: np.ndarray, o: int, factors: np.ndarray, f: int) -> 
 
 @kernel
 def factorise_inertia(factors: np.ndarray, f: int) -> None:
-    """Factorize an inertia (6, 6) as L D L^T, in place, with 1/D on the diagonal.
+    """Factorize a symmetric inertia matrix (6, 6) as L D L^T, in place, with 1/D on the diagonal.
 
     The lower triangle of the inertia is stored by rows, in a matrix (6, 6) that begins at index f of `factors`.
     """

@@ -52,9 +52,9 @@ from .tree import (
 def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
     """Solve M a + tree.bias = A^T x, A a = rhs for the accelerations a and the multipliers x.
 
-    M is the mass matrix, and A the matrix of constraint rows. On entry tree.bias holds minus the applied loads; it is
-    overwritten. The accelerations are written to tree.acceleration. x and rhs have eight elements for each joint; the
-    first of them belong to its rows, the others are zero in x.
+    M is the mass matrix, and A the matrix of constraint rows. On entry tree.bias contains minus the applied loads; it
+    is overwritten. The accelerations are written to tree.acceleration. x and rhs have eight elements for each joint:
+    its rows come first, and the remaining elements of x are zero.
     """
     for o in range(0, x.shape[0], 8):  # also the lanes without rows
         store(x, o, splat(0.0))
@@ -71,9 +71,8 @@ def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
 def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
     """Compute the acceleration that the rows of joint t prescribe, and the load that the joint transmits.
 
-    The prescribed acceleration of the child relative to the parent follows from the right-hand sides `rhs` of the rows.
-    The load is the one transmitted if the parent does not accelerate; it is added to the loads on the parent in
-    tree.bias.
+    The acceleration of the child relative to the parent is computed from the right-hand sides `rhs` of the rows. The
+    load is computed for a parent that does not accelerate, and is added to the loads on the parent in tree.bias.
     """
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child = at(entries, e + NODE), at(entries, e + WRENCH_CHILD)
@@ -115,9 +114,9 @@ def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
 def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tuple[Triple, Triple]:
     """Return the force (N) and moment (N m) that a joint transmits for a given acceleration of the parent.
 
-    `shift` and `turn` are the linear (m/s^2) and angular (rad/s^2) acceleration of the child at the joint point if the
-    joint does not move along its degrees of freedom, in the axes of the child. The data of the joint begin at index o
-    of `joints`.
+    `shift` (m/s^2) and `turn` (rad/s^2) are the linear acceleration of the joint point and the angular acceleration of
+    the child, in the axes of the child, without motion along the degrees of freedom of the joint. The data of the joint
+    begin at index o of `joints`.
     """
     inertia = o + TRANSMITTED
     force = plus(symmetric_times(joints, inertia, shift), matrix_times(joints, inertia + MIXED, turn))

@@ -25,7 +25,7 @@ from .workspace import APART, FACTORED, OVER_FOREST, Workspace
 def closed_recursively(mechanism: Mechanism) -> bool:
     """Return whether recursion is selected for a system with loops, and its loop-closing rows are far from dependent.
 
-    The distance of the rows from linear dependence is that at the last state which satisfied the constraints.
+    The distance of the rows from dependence was measured at the last state on the constraints.
     """
     return recursive(mechanism) and at(mechanism.work.summary, APART) > 0.0
 
@@ -34,9 +34,9 @@ def closed_recursively(mechanism: Mechanism) -> bool:
 def evaluate_closed(mechanism: Mechanism, t: float, y: np.ndarray, rank: int, by_rows: bool, ydot: np.ndarray) -> int:
     """Compute y', in `ydot`, at time t (s) and a state y that satisfies the constraints, for a system with loops.
 
-    Recursion over the spanning forest is used if the loop-closing rows were far from linear dependence at the previous
-    state and still are, unless `by_rows`. Otherwise all constraint rows are eliminated, of which `rank` are
-    independent. Returns the number of evaluations.
+    Recursion over the spanning forest is used if the loop-closing rows are far from dependent at the previous state and
+    at y, and `by_rows` is false. Otherwise all constraint rows are eliminated, of which `rank` are independent. Returns
+    the number of evaluations.
     """
     done = not by_rows and closed_recursively(mechanism) and accelerate_closed(mechanism, t, y, ydot)
     count = 1
@@ -62,10 +62,10 @@ def begin_closed(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def compare_pivots(work: Workspace, over_forest: bool) -> None:
-    """Discard the pivots of earlier states if they were computed by the other method.
+    """Replace stored pivots of earlier states by the present pivots, if they belong to a different set of rows.
 
     `over_forest` is true if the present pivots are those of loop-closing rows in a recursion over a forest, and false
-    if they are those of all rows. Discarded pivots are replaced by the present ones.
+    if they are those of all constraint rows.
     """
     if (at(work.summary, OVER_FOREST) > 0.0) != over_forest:
         put(work.summary, OVER_FOREST, 1.0 if over_forest else 0.0)
@@ -77,8 +77,8 @@ def compare_pivots(work: Workspace, over_forest: bool) -> None:
 def recompute_pivots(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Compute the pivots of the loop-closing rows at time t (s) and state y, after an elimination of all rows.
 
-    The state must satisfy the constraints. If rows are nearly dependent, independent rows are selected again; if that
-    does not suffice, the factorization is marked as unusable.
+    The state must satisfy the constraints. If rows are nearly dependent, independent rows are selected again. If the
+    new selection is also nearly dependent, the factorization is marked as unusable.
     """
     if not recursive(mechanism):
         return

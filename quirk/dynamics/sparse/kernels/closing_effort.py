@@ -1,7 +1,7 @@
 """Estimated time of an evaluation by recursion over a forest of joints with loop-closing constraint rows.
 
-The coefficients are measured, on one machine, for 30 mechanisms of 3 to 100 bodies. Their ratios, on which the choice
-of a method depends, are similar on others. The tables are described in `closings`.
+The coefficients were measured on one machine, for 30 mechanisms of 3 to 100 bodies. The choice of a method depends only
+on their ratios, which are similar on other machines. The tables are described in `closings`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WORTH_IT = 0.9
 def faster_than_rows(mechanism: Mechanism, visits: int) -> bool:
     """Return whether an evaluation by recursion is estimated to be faster than elimination of all constraint rows.
 
-    `visits` counts how often a joint transmits the wrenches of eight loop-closing rows in one evaluation.
+    `visits` is the number of times that a joint transmits eight wrenches in one evaluation, summed over all joints.
     """
     closings, effort = mechanism.closings, mechanism.closings.effort
     own = PER_BODY * (mechanism.recursion.entries.shape[0] // JOINT_ENTRIES) + PER_VISIT * visits

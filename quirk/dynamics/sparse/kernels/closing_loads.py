@@ -1,11 +1,13 @@
 """Transmission of the loads of loop-closing constraints to the roots of a forest, eight rows at a time.
 
-The tables are described in `closings` and `recursion`. A wrench (force and moment) on a body is that of a unit
-multiplier of a row, in the joint frame of the body and about its joint point. The wrenches of eight rows are stored as
-six vectors of eight elements, in `carried`. A joint does not transmit the load p along a degree of freedom, but lets
-the body accelerate: with the momentum U of unit velocity along it and its inertia D, the acceleration grows by p / D,
-and the parent receives the wrench less U p / D. The matrix F has a row of scaled loads p / sqrt(D) for each degree of
-freedom.
+The tables are described in `closings` and `recursion`. A wrench is the force and moment of a unit multiplier of a row
+on a body, in the joint frame of the body and about its joint point. The wrenches of eight rows are stored as six
+vectors of eight elements, in `carried`.
+
+A joint does not transmit the load p along a degree of freedom; instead, the body accelerates along it. With the
+momentum U of unit velocity along the degree of freedom and its inertia D, the acceleration increases by p / D, and the
+parent receives the wrench minus U p / D. The compliance is 1 / D. The matrix F has a row of scaled loads p / sqrt(D)
+for each degree of freedom.
 
 Arguments are indices of the first element: j of a joint in `joints`, k of its further data in `blocks`, b of a body in
 its constants, o of eight wrenches in `carried`, m of a row of F in `matrix`. `lanes` is the number of elements per row
@@ -55,15 +57,14 @@ TO_MOMENT = 24
 
 
 def square_root(x: Any) -> Any:
-    """Return the square root of a single number, in compiled code."""
+    """Return the square root of a scalar, in compiled code."""
     return lane_of(root(splat(x)), 0)
 
 
 def columns_of_one(array: Any, o: Any, a: Any) -> Any:
     """Return M^T a for the matrix M (3, 3) of one body and a vector a.
 
-    M begins at index o of an array in blocks of eight bodies, in which its elements follow by rows at intervals of
-    eight.
+    `array` is in blocks of eight bodies: the elements of M are stored by rows from index o on, at intervals of eight.
     """
     return tuple(
         at(array, o + 8 * c) * a[0] + at(array, o + 24 + 8 * c) * a[1] + at(array, o + 48 + 8 * c) * a[2]
@@ -89,11 +90,11 @@ def wrench_of_side(
 
 @traced
 def eliminate_load_along(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: Any, load_along: Any) -> None:
-    """Store the loads of eight wrenches on a body along a degree of freedom, and reduce the wrenches accordingly.
+    """Eliminate a degree of freedom from eight wrenches on a body, and store their loads along it.
 
-    The loads `load_along`, times the root of the compliance, are written to `matrix` from index m on. The wrenches
-    begin at index o of `carried`; on return they are those that the joint transmits. The data of the degree of freedom
-    begin at index a of `array`.
+    `load_along` are the components of the wrenches along the degree of freedom. Times the root of the compliance, they
+    are written to `matrix` from index m on. The wrenches begin at index o of `carried` and are replaced by the wrenches
+    that the joint transmits. The data of the degree of freedom begin at index a of `array`.
     """
     compliance = at(array, a + COMPLIANCE)
     store(matrix, m, load_along * root(splat(compliance)))
@@ -105,11 +106,11 @@ def eliminate_load_along(array: Any, a: Any, matrix: Any, m: Any, carried: Any, 
 
 @traced
 def eliminate_rotation_load(joints: Any, j: Any, matrix: Any, m: Any, carried: Any, o: Any) -> None:
-    """Store the loads of eight wrenches on a body along the rotation of its joint about z, and reduce the wrenches.
+    """Eliminate the rotation of a joint about z from eight wrenches on its body, and store their moments about z.
 
-    The loads, times the root of the compliance, are written to `matrix` from index m on. On return the wrenches, at
-    index o of `carried`, are those that the joint transmits, without moment about z. The data of the joint begin at
-    index j of `joints`.
+    The moments, times the root of the compliance, are written to `matrix` from index m on. The wrenches, at index o of
+    `carried`, are replaced by the wrenches that the joint transmits, which have no moment about z. The data of the
+    joint begin at index j of `joints`.
     """
     eliminate_load_along(joints, j + FREEDOM, matrix, m, carried, o, load(carried, o + TO_MOMENT + 16))
     store(carried, o + TO_MOMENT + 16, zero_of(carried))
@@ -117,11 +118,11 @@ def eliminate_rotation_load(joints: Any, j: Any, matrix: Any, m: Any, carried: A
 
 @traced
 def eliminate_translation_load(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: Any) -> None:
-    """Store the loads of eight wrenches on a body along the translation of its joint, and reduce the wrenches.
+    """Eliminate the translation of a joint along z from eight wrenches on its body, and store their forces along z.
 
-    The translation is along z. The loads, times the root of the compliance, are written to `matrix` from index m on. On
-    return the wrenches, at index o of `carried`, are those that the joint transmits, without force along z. The data of
-    the degree of freedom begin at index a of `array`.
+    The forces, times the root of the compliance, are written to `matrix` from index m on. The wrenches, at index o of
+    `carried`, are replaced by the wrenches that the joint transmits, which have no force along z. The data of the
+    degree of freedom begin at index a of `array`.
     """
     eliminate_load_along(array, a, matrix, m, carried, o, load(carried, o + 16))
     store(carried, o + 16, zero_of(carried))
@@ -131,11 +132,11 @@ def eliminate_translation_load(array: Any, a: Any, matrix: Any, m: Any, carried:
 def eliminate_second_axis_load(
     joints: Any, j: Any, blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any
 ) -> None:
-    """Store the loads of eight wrenches along a rotation of a universal joint, and reduce the wrenches.
+    """Eliminate the second rotation of a universal joint from eight wrenches, and store their moments about its axis.
 
-    The rotation is that about the axis fixed in the parent. The loads, times the root of the compliance, are written to
-    `matrix` from index m on. On return the wrenches, at index o of `carried`, are those that the joint transmits. The
-    data of the joint begin at index j of `joints` and k of `blocks`.
+    The second axis is fixed in the parent. The moments, times the root of the compliance, are written to `matrix` from
+    index m on. The wrenches on the body of the joint, at index o of `carried`, are replaced by the wrenches that the
+    joint transmits. The data of the joint begin at index j of `joints` and k of `blocks`.
     """
     x, y = at(joints, j + SECOND_AXIS), at(joints, j + SECOND_AXIS + 1)
     along = load(carried, o + TO_MOMENT) * x + load(carried, o + TO_MOMENT + 8) * y
@@ -160,11 +161,12 @@ def root_of_inverse(blocks: Any, k: Any) -> Any:
 def eliminate_ball_loads(
     joints: Any, j: Any, blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any, lanes: Any
 ) -> None:
-    """Store the loads of eight wrenches along the rotations of a ball joint, and reduce the wrenches.
+    """Eliminate the rotations of a ball joint from eight wrenches on its body, and store their moments.
 
-    The three loads of each wrench, times a factor of the inverse inertia, are written to `matrix`: in rows of `lanes`
-    elements, from index m on. On return the wrenches, at index o of `carried`, are those that the joint transmits,
-    without moments. The data of the joint begin at index j of `joints` and k of `blocks`.
+    The three moments of each wrench, times a triangular factor of the inverse inertia, are written to three rows of
+    `matrix`, of `lanes` elements each, from index m on. The wrenches, at index o of `carried`, are replaced by the
+    wrenches that the joint transmits, which have no moments. The data of the joint begin at index j of `joints` and k
+    of `blocks`.
     """
     x, y, z = load3(carried, o + TO_MOMENT)
     (l00,), (l10, l11), (l20, l21, l22) = root_of_inverse(blocks, k)
@@ -180,10 +182,10 @@ def eliminate_ball_loads(
 
 @traced
 def eliminate_free_body_loads(blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any, lanes: Any) -> None:
-    """Store eight wrenches on a free body, scaled by its inertia L D L^T: D^-1/2 L^-1 times each wrench.
+    """Write eight wrenches on a free body, scaled by its inertia L D L^T, to `matrix`: D^-1/2 L^-1 times each wrench.
 
-    The results are written to `matrix`: in six rows of `lanes` elements, from index m on. The factorized inertia begins
-    at index k of `blocks`, the wrenches at index o of `carried`.
+    The results are six rows of `lanes` elements each, from index m on. The factorized inertia begins at index k of
+    `blocks`, the wrenches at index o of `carried`.
     """
     found: list[Any] = []
     for i in range(6):
@@ -197,10 +199,11 @@ def eliminate_free_body_loads(blocks: Any, k: Any, matrix: Any, m: Any, carried:
 
 @traced
 def add_to_parent(joints: Any, j: Any, array: Any, b: Any, carried: Any, o: Any, up: Any) -> None:
-    """Add eight wrenches on a body to those on its parent, in the joint frame of the parent, and set them to zero.
+    """Transmit eight wrenches on a body to its parent: add them to the wrenches on the parent, and set them to zero.
 
-    The wrenches on the body begin at index o of `carried`, those on the parent at index `up`. The vector from the joint
-    point of the parent to that of the body begins at index b of `array`, the data of the joint at index j of `joints`.
+    The sums are in the joint frame of the parent. The wrenches begin at index o of `carried` for the body, and at index
+    `up` for the parent. The vector from the joint point of the parent to that of the body begins at index b of `array`,
+    the data of the joint at index j of `joints`.
     """
     E = [[at(joints, j + ROWS + 4 * i + c) for c in range(3)] for i in range(3)]
     force, moment = load3(carried, o), load3(carried, o + TO_MOMENT)
@@ -223,12 +226,13 @@ def clear_wrench(carried: Any, o: Any) -> None:
 def eliminate_joint_loads(
     recursion: Recursion, kind: int, j: int, k: int, matrix: np.ndarray, m: int, lanes: int, carried: np.ndarray, o: int
 ) -> None:
-    """Store the loads of eight wrenches along all degrees of freedom of a joint, and reduce the wrenches.
+    """Eliminate all degrees of freedom of a joint from eight wrenches on its body, and store their loads along them.
 
     The loads, times the roots of the compliances, are written to `matrix`: a row of `lanes` elements for each degree of
-    freedom, from index m on. On return the wrenches, at index o of `carried`, are those that the joint transmits to the
-    parent. Driven joints transmit the whole wrenches; the loads on their drivers are written. `kind` is the kind of the
-    joint, whose data begin at index j of `recursion.joints` and k of `recursion.blocks`.
+    freedom, from index m on. The wrenches, at index o of `carried`, are replaced by the wrenches that the joint
+    transmits to the parent. A driven joint transmits the wrenches unchanged; the loads on its driver are written to
+    `matrix`. `kind` is the kind of the joint, whose data begin at index j of `recursion.joints` and k of
+    `recursion.blocks`.
     """
     joints, blocks = recursion.joints, recursion.blocks
     if kind == HINGE:
@@ -253,9 +257,9 @@ def eliminate_joint_loads(
 
 @kernel
 def transmit_wrenches(recursion: Recursion, kind: int, t: int, j: int, carried: np.ndarray, o: int, up: int) -> None:
-    """Add eight wrenches on the body in slot t to those on its parent, and set them to zero.
+    """Transmit eight wrenches on the body in slot t to its parent: add them to its wrenches, and set them to zero.
 
-    The wrenches on the body begin at index o of `carried`, those on the parent at index `up`. `kind` is the kind of the
+    The wrenches begin at index o of `carried` for the body, and at index `up` for the parent. `kind` is the kind of the
     joint, whose data begin at index j of `recursion.joints`.
     """
     if kind in (SLIDER, CYLINDRICAL, DRIVEN_SLIDER):
@@ -266,7 +270,7 @@ def transmit_wrenches(recursion: Recursion, kind: int, t: int, j: int, carried: 
 
 @kernel
 def accelerate_freedoms(recursion: Recursion, kind: int, j: int, k: int, along: np.ndarray, a: int) -> None:
-    """Add the accelerations that given loads cause along the degrees of freedom of a joint, for a parent at rest.
+    """Add the accelerations that loads along the degrees of freedom of a joint cause, for a parent at rest.
 
     The loads, times the roots of the compliances, begin at index a of `along`. `kind` is the kind of the joint, whose
     data begin at index j of `recursion.joints` and k of `recursion.blocks`; the accelerations are part of these data.
@@ -284,10 +288,10 @@ def accelerate_freedoms(recursion: Recursion, kind: int, j: int, k: int, along: 
 
 @traced
 def accelerate_ball(joints: Any, j: Any, blocks: Any, k: Any, along: Any, a: Any) -> None:
-    """Add the angular acceleration that given moments cause in a ball joint, for a parent at rest.
+    """Add the angular acceleration that moments in a ball joint cause, for a parent at rest.
 
-    The moments, scaled by a factor of the inverse inertia, begin at index a of `along`. The data of the joint begin at
-    index j of `joints` and k of `blocks`; the acceleration is part of these data.
+    The moments, times a triangular factor of the inverse inertia, begin at index a of `along`. The data of the joint
+    begin at index j of `joints` and k of `blocks`; the acceleration is part of these data.
     """
     for i, row in enumerate(root_of_inverse(blocks, k)):
         add(joints, j + ALONE_TURN + i, -sum_of([row[c] * at(along, a + c) for c in range(i + 1)]))
@@ -295,7 +299,7 @@ def accelerate_ball(joints: Any, j: Any, blocks: Any, k: Any, along: Any, a: Any
 
 @traced
 def load_free_body(joints: Any, j: Any, blocks: Any, k: Any, along: Any, a: Any) -> None:
-    """Subtract given loads on a free body from the load that the body needs to be at rest.
+    """Subtract loads of loop-closing constraints on a free body from the load it needs for zero acceleration.
 
     The loads, scaled by the factorized inertia, begin at index a of `along`. The data of the body begin at index j of
     `joints` and k of `blocks`.

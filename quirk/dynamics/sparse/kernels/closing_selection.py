@@ -1,9 +1,10 @@
 """Selection of independent rows among the constraints that close the loops of a forest of joints.
 
-The rows of the forest are independent. In turn, the loop-closing row is selected that is farthest, in the mass metric,
-from the span of the forest and of the rows selected before. The number of selected rows must agree with the rank of all
-constraints, known from the uniform metric (`redundancy`), and their distances must be large enough for accurate
-results; otherwise all constraints are eliminated by rows. The tables are described in `closings`.
+The rows of the forest are independent. The selection repeatedly adds the loop-closing row that is farthest, in the mass
+metric, from the span of the forest and of the rows already selected. Recursion over the forest is used if the number of
+selected rows agrees with the rank of all constraints, which is known from the uniform metric (`redundancy`), and if
+their distances are large enough for accurate results. Otherwise all constraint rows are eliminated. The tables are
+described in `closings`.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def select_closings(mechanism: Mechanism, t: float, y: np.ndarray) -> bool:
 
 @kernel
 def closing_rank(mechanism: Mechanism) -> int:
-    """Return the number of independent loop-closing rows: the rank of all constraints less the rows of the forest."""
+    """Return the number of independent loop-closing rows: the rank of all constraints minus the rows of the forest."""
     nodes, rank = mechanism.nodes, mechanism.closings.lane.shape[0]
     for n in range(nodes.rows.shape[0]):
         for r in range(nodes.rows[n]):
@@ -156,8 +157,9 @@ def select_of_group(mechanism: Mechanism, g: int) -> int:
 def shares_work(mechanism: Mechanism, g: int, r: int, count: int) -> bool:
     """Return whether the dependent row r of group g may carry a part of the load of a row that does work.
 
-    It does work itself, or it is a combination of the `count` selected rows, and of rows of the forest, in which such a
-    row takes part. The matrix must be that of the selection; in the column of row r, the combination is subtracted.
+    This is the case if row r does work itself, or if it is a combination of the `count` selected rows and of rows of
+    the forest that includes a row that does work. The matrix of the group must be that of the selection. The
+    combination is subtracted from the column of row r.
     """
     closings, e, lanes = mechanism.closings, GROUP_ENTRIES * g, stride(mechanism.closings, g)
     column, groups, visits, norm = closings.matrix, closings.groups, closings.visits, at(closings.norm, r)
@@ -185,9 +187,10 @@ def shares_work(mechanism: Mechanism, g: int, r: int, count: int) -> bool:
 
 @kernel
 def keep_selected(closings: Closings, g: int, selected: np.ndarray) -> None:
-    """Assign columns of the matrix of a group, in ascending order, to its rows that are not negative in `selected`.
+    """Assign columns of the matrix of a group to its selected rows, in ascending order.
 
-    g is the index of the group: loop-closing constraints that share degrees of freedom on their paths to the roots.
+    A row is selected if its element of `selected` is not negative. g is the index of the group: loop-closing
+    constraints that share degrees of freedom on their paths to the roots.
     """
     e, count = GROUP_ENTRIES * g, 0
     end = closings.groups[e + CLOSING_END] - 1
@@ -204,8 +207,8 @@ def watch_closings(mechanism: Mechanism) -> bool:
     """Store the pivots of the last factorization by recursion; return whether the rows are far from dependent.
 
     The pivot of a loop-closing row is its squared distance from the span of the forest and of the rows before it,
-    relative to its squared norm; those of the forest are 1. They are stored in work.pivots, and the result as APART in
-    work.summary.
+    relative to its squared norm; the pivots of rows of the forest are set to 1. The pivots are written to work.pivots,
+    and the result to APART in work.summary.
     """
     closings, pivots = mechanism.closings, mechanism.work.pivots
     for o in range(0, pivots.shape[0], WIDTH):
@@ -241,8 +244,8 @@ def are_apart(closings: Closings) -> bool:
 def distance_of(closings: Closings, g: int, r: int) -> float:
     """Return the distance of a loop-closing row from the span of the rows before it, relative to its norm.
 
-    r is the index of the row, and g that of its group; the row must be selected. The rows before it are those of the
-    forest and earlier selected rows of the group.
+    r is the index of the row, which must be selected, and g the index of its group. The rows before it are the rows of
+    the forest and the preceding selected rows of the group.
     """
     p, lanes = int(at(closings.lane, r)), stride(closings, g)
     diagonal = at(closings.matrix, closings.groups[GROUP_ENTRIES * g + MATRIX] + lanes * p + p)
@@ -253,8 +256,8 @@ def distance_of(closings: Closings, g: int, r: int) -> float:
 def comes_close(work: Workspace, part: float) -> bool:
     """Return whether a row is expected to become nearly dependent in the coming step.
 
-    Its distance from the span of other rows is extrapolated linearly from the last step; `part` is the ratio of the
-    size of the coming step to that of the last.
+    The distance of each row from the span of other rows is extrapolated linearly from the last step. `part` is the
+    ratio of the size of the coming step to the size of the last one.
     """
     for o in range(work.pivots.shape[0]):
         before, earlier = at(work.pivots_before, o), at(work.pivots_earlier, o)
@@ -267,7 +270,7 @@ def comes_close(work: Workspace, part: float) -> bool:
 
 @kernel
 def has_dependent(closings: Closings) -> bool:
-    """Return whether any loop-closing row was found to be dependent, and was therefore not selected."""
+    """Return whether any loop-closing row is not selected because it is dependent on other rows."""
     count = 0
     for r in range(closings.lane.shape[0]):
         count += 1 if at(closings.lane, r) < 0.0 else 0

@@ -1,10 +1,10 @@
 """Factorization of the constraint rows that close the loops of a forest, and the loads that satisfy them.
 
-The tables are described in `closings`. For each group of loop-closing constraints, C H^-1 C^T = F^T F, with their rows
-C and the mass matrix H of the forest over its degrees of freedom. F is made triangular by reflections, F = Q R. The
-multipliers lambda must change the rows times the accelerations by r. The scaled loads along the degrees of freedom, z =
-F lambda, are then the shortest solution of F^T z = r: z = Q R^-T r. The product F^T F, with the square of the condition
-number, is never formed. The multipliers, which are needed only for the work of rows, are R^-1 R^-T r.
+The tables are described in `closings`. C are the rows of a group of loop-closing constraints, H is the mass matrix of
+the forest over its degrees of freedom, and C H^-1 C^T = F^T F. Reflections make F triangular, F = Q R. The multipliers
+lambda must change the products of the rows and the accelerations by r. The scaled loads along the degrees of freedom, z
+= F lambda, are then the shortest solution of F^T z = r: z = Q R^-T r. The product F^T F is never formed, because its
+condition number is the square of that of F. The multipliers R^-1 R^-T r are needed only for the work of rows.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def closed(mechanism: Mechanism) -> bool:
 def closing_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Compute the loop-closing rows C at time t (s) and state y, in work.G, and b - C a, in work.rhs.
 
-    a are the accelerations in work.kin; the rows prescribe C a = b.
+    The rows prescribe C times the accelerations to be b; work.kin contains the accelerations a without these rows.
     """
     nodes, work, own = mechanism.nodes, mechanism.work, mechanism.closings.nodes
     constraint_rows(nodes, own, 0, own.shape[0], t, y, work.kin, 0.0, 0.0, work.G, work.rhs)
@@ -89,11 +89,11 @@ def factorise_closings(mechanism: Mechanism) -> bool:
 
 @kernel
 def compute_matrix(mechanism: Mechanism, g: int) -> int:
-    """Compute the matrix F of a group of loop-closing constraints; return how many joints were visited.
+    """Compute the matrix F of a group of loop-closing constraints; return the number of visits of joints.
 
     F contains the scaled loads of unit multipliers along the degrees of freedom, see `closings`. g is the index of a
-    group of loop-closing constraints that share degrees of freedom on their paths to the roots. A joint is counted once
-    for every eight columns of F, whose loads it transmits together.
+    group of loop-closing constraints that share degrees of freedom on their paths to the roots. One visit of a joint
+    transmits the loads of eight columns of F.
     """
     closings, e = mechanism.closings, GROUP_ENTRIES * g
     lanes, matrix = stride(closings, g), closings.groups[e + MATRIX]
@@ -111,7 +111,7 @@ def compute_matrix(mechanism: Mechanism, g: int) -> int:
 
 @kernel
 def stride(closings: Closings, g: int) -> int:
-    """Return the number of elements per row of the matrix of a group: the number of columns, rounded up to eights.
+    """Return the number of elements per row of the matrix of a group: its columns, rounded up to a multiple of eight.
 
     g is the index of a group of loop-closing constraints that share degrees of freedom on their paths to the roots.
     """
@@ -120,10 +120,10 @@ def stride(closings: Closings, g: int) -> int:
 
 @kernel
 def place_wrench(mechanism: Mechanism, g: int, n: int, s: int) -> None:
-    """Add the loads of the selected rows of a constraint on one of its bodies to the loads carried by this body.
+    """Add the loads of a constraint on one of its bodies to the loads of this body in `carried`.
 
-    n is the index of the loop-closing constraint, g that of its group, and s that of the body in `Closings.sides`. The
-    loads are those of unit multipliers, in the joint frame of the body; those of different rows remain separate.
+    The loads are those of unit multipliers, in the joint frame of the body; each selected row has its own column. n is
+    the index of the loop-closing constraint, g the index of its group, and s the index of the body in `Closings.sides`.
     """
     closings, work = mechanism.closings, mechanism.work
     e, i = GROUP_ENTRIES * g, SIDE_NUMBERS * s
@@ -150,7 +150,7 @@ def transmit_block(mechanism: Mechanism, g: int, block: int, lanes: int) -> int:
 
     Each joint on the path writes its rows of the matrix, of `lanes` elements each. g is the index of a group of
     loop-closing constraints that share degrees of freedom on their paths to the roots. `block` is the index of the
-    eight columns. All transmitted loads are zero on return.
+    eight columns. On return their loads in `carried` are zero.
     """
     closings, recursion, e = mechanism.closings, mechanism.recursion, GROUP_ENTRIES * g
     begin, carried, touched = closings.groups[e + VISIT], closings.carried, closings.touched
@@ -279,12 +279,12 @@ def column_length(closings: Closings, g: int, column: int, p: int, reach: int, l
 
 @component(effort=1)
 def impose_closings(mechanism: Mechanism, with_multipliers: bool) -> None:
-    """Add the accelerations due to the loop-closing constraints to those of the forest.
+    """Add the accelerations due to the loop-closing constraints to the accelerations of the forest.
 
     The products of the loop-closing rows and the accelerations change by work.rhs. The accelerations along the degrees
-    of freedom, for parents at rest, are changed in `recursion.joints` and `recursion.blocks`; those of the bodies can
-    then be computed from them. If `with_multipliers`, the multipliers of the rows are written to work.x, and their
-    loads on the drivers of joints are subtracted from the loads at zero acceleration.
+    of freedom, for parents at rest, are changed in `recursion.joints` and `recursion.blocks`; the accelerations of the
+    bodies can then be computed from them. If `with_multipliers`, the multipliers of the rows are written to work.x, and
+    their loads on the drivers of joints are subtracted from the driver loads at zero acceleration.
     """
     closings, recursion, entries = mechanism.closings, mechanism.recursion, mechanism.recursion.entries
     for g in range(closings.kept.shape[0]):
@@ -308,8 +308,8 @@ def impose_closings(mechanism: Mechanism, with_multipliers: bool) -> None:
 def substitute_forward(mechanism: Mechanism, g: int) -> None:
     """Compute R^-T r, followed by zeros, in `Closings.along`, for the required changes r of the rows in work.rhs.
 
-    R is the triangular factor of the matrix of group g, a group of loop-closing constraints that share degrees of
-    freedom on their paths to the roots.
+    R is the triangular factor of the matrix of group g. The group consists of loop-closing constraints that share
+    degrees of freedom on their paths to the roots.
     """
     closings, work, e = mechanism.closings, mechanism.work, GROUP_ENTRIES * g
     lanes, z, a = stride(closings, g), closings.along, closings.groups[e + ALONG]
@@ -331,8 +331,8 @@ def substitute_forward(mechanism: Mechanism, g: int) -> None:
 def substitute_backward(mechanism: Mechanism, g: int) -> None:
     """Compute the multipliers R^-1 z of the rows of group g in work.x, for the vector z in `along`.
 
-    R is the triangular factor of the matrix of the group. Rows that depend on others have no load. The multipliers are
-    also written to `rest`, in the order of the columns.
+    R is the triangular factor of the matrix of the group. The multipliers of dependent rows are zero. The multipliers
+    are also written to `rest`, in the order of the columns.
     """
     closings, x, e = mechanism.closings, mechanism.work.x, GROUP_ENTRIES * g
     lanes, kept, a = stride(closings, g), int(at(closings.kept, g)), closings.groups[e + ALONG]
@@ -355,7 +355,10 @@ def substitute_backward(mechanism: Mechanism, g: int) -> None:
 
 @kernel
 def load_on_driver(closings: Closings, g: int, row: int) -> float:
-    """Return the load of the closing rows of group g on the driver of a joint, from a row of the matrix and `rest`."""
+    """Return the load of the loop-closing rows of group g on the driver of a joint.
+
+    `row` is the row of the driver in the matrix of the group; `rest` must contain the multipliers.
+    """
     place, load_along = closings.groups[GROUP_ENTRIES * g + MATRIX] + stride(closings, g) * row, 0.0
     for p in range(int(at(closings.kept, g))):
         load_along += at(closings.matrix, place + p) * at(closings.rest, p)
@@ -364,7 +367,10 @@ def load_on_driver(closings: Closings, g: int, row: int) -> float:
 
 @kernel
 def reflect_loads(closings: Closings, g: int) -> None:
-    """Replace the vector z in `along` by the loads Q z along the freedoms of group g, for its matrix F = Q R."""
+    """Replace the vector z in `along` by the loads Q z along the degrees of freedom of group g.
+
+    Q is the product of the reflections of the matrix F = Q R of the group.
+    """
     z, e = closings.along, GROUP_ENTRIES * g
     freedoms, a = closings.groups[e + FREEDOM_COUNT], closings.groups[e + ALONG]
     begin, end = closings.groups[e + CLOSING], closings.groups[e + CLOSING_END]

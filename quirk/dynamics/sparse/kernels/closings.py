@@ -1,15 +1,16 @@
 """Tables of the constraints that close the loops of a forest of joints, and of relations between its joints.
 
 Accelerations of a forest are computed by recursion over its joints (module `recursion`). All other constraints, the
-closings, are then satisfied by loads C^T lambda on the bodies, with their rows C and multipliers lambda; these loads
-change the accelerations along the degrees of freedom by H^-1 C^T lambda, with the mass matrix H of the forest. The
-loads of a unit multiplier of each row are transmitted from its bodies to the root of the forest. The loads that they
-exert along the degrees of freedom of the joints on this path, scaled by the root of the compliance, give the matrix F,
-with C H^-1 C^T = F^T F. It has a column for each row of C, and a row for each degree of freedom. The loads that they
-exert on the drivers of joints are stored in further rows, which are not part of F.
+closings, are then satisfied by loads C^T lambda on the bodies, with their rows C and multipliers lambda. These loads
+change the accelerations along the degrees of freedom by H^-1 C^T lambda, where H is the mass matrix of the forest.
 
-The closings whose paths have degrees of freedom in common form a group, with a matrix F of its own. Rows that depend on
-the rows of the forest or on other closings have no column.
+The loads of a unit multiplier of each row are transmitted from its bodies to the root of the forest. The matrix F
+contains the loads that they exert along the degrees of freedom of the joints on this path, scaled by the root of the
+compliance, so that C H^-1 C^T = F^T F. It has a column for each row of C, and a row for each degree of freedom. Loads
+on the drivers of joints are stored in further rows, which are not part of F.
+
+Closings whose paths have degrees of freedom in common form a group, with a matrix F of its own. Rows that depend on the
+rows of the forest or on other closings have no column.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class Closings(NamedTuple):
     """Tables of the loop-closing constraints of a forest; empty if there are none, or if recursion is not used.
 
     The integers of each table are described by the constants of this module. "Output" marks arrays written by compiled
-    code. F is the matrix of a group, see the module docstring.
+    code. F is the matrix of a group, which contains the loads of unit multipliers along the degrees of freedom; see the
+    module docstring.
 
     Attributes
     ----------
@@ -75,14 +77,14 @@ class Closings(NamedTuple):
     closings : integers of each constraint
     sides : integers of each body of each constraint
     visits : integers of each joint on the paths of each group, from the tips to the roots
-    works : for each row whether its work is integrated
+    works : for each row, 1 if its work is integrated, otherwise 0
     working : indices of the rows whose work is integrated, as in `Forces`
-    lane : output: for each row its column in F, -1 if it depends on other rows
+    lane : output: for each row its column in F; -1 if it depends on other rows
     norm : output: norm of each row in the mass metric
-    shortest : output: for each row the smallest diagonal element of the triangular factor; recursion is not used below
-        it
-    previous : scratch array: columns before a selection
-    kept : output: number of columns of each F
+    shortest : output: for each row the lower limit of its diagonal element in the triangular factor; if an element is
+        smaller, recursion is not used
+    previous : scratch array: copy of `lane` before a selection
+    kept : output: number of columns of the matrix F of each group
     matrix : output: each F by rows, then its triangular factor, followed by the loads on drivers
     reflections : output: vectors of the reflections that make each F triangular, one for each column
     along : output: load along each degree of freedom, times the root of its compliance

@@ -40,7 +40,7 @@ def faster_than_rows(mechanism: Mechanism, visits: int) -> bool:
 
 @kernel
 def reflected(mechanism: Mechanism, g: int) -> int:
-    """Return how many rows of eight elements the reflections change in the matrix of one group of constraints.
+    """Return the number of vectors of eight elements that the reflections change in the matrix of one group.
 
     g is the index of the group, whose loop-closing constraints share degrees of freedom on their paths to the roots.
     """

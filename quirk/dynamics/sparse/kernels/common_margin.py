@@ -1,18 +1,19 @@
 """Largest margin of dependent contacts or joints to their friction limits, over all distributions of the load.
 
 Dependent contacts or joints share a load whose distribution is not determined by the motion. A redistribution changes
-their loads by Z y, for any y; the columns of Z are independent redistributions. Without sliding it has no effect on the
-motion. The friction of sliding contacts is proportional to their normal loads N. The magnitudes f of sliding friction
-therefore change by df, the multipliers of the constraints by Lambda df, and the loads by Z y + P Lambda df:
+their loads by Z y for any y, where the columns of Z are independent redistributions. Without sliding it has no effect
+on the motion. With sliding, the friction of sliding contacts changes in proportion to their normal loads N: the
+friction forces f change by df, the multipliers of the constraints by Lambda df, and the loads by Z y + P Lambda df,
+where
 
     (I - mu dN/df) df = mu (Z y)_N
 
-with the coefficients of friction mu, the normal components (Z y)_N, the multipliers Lambda due to unit friction forces,
-and the derivatives P of the loads with respect to the multipliers. Lambda and dN/df are those of the present directions
-of slip.
+Here mu are the coefficients of friction, (Z y)_N the normal components of Z y, Lambda the multipliers due to unit
+friction forces, and P the derivatives of the loads with respect to the multipliers. Lambda and dN/df belong to the
+present directions of slip.
 
-If the friction limit of a joint is proportional to its load, it depends on the bearing forces of the joint, which a
-f also changes: `quirk.dynamics.sparse.kernels.friction_margin`.
+The friction limit of a joint may be proportional to its load. It then depends on the bearing forces of the joint, which
+a redistribution also changes; see `quirk.dynamics.sparse.kernels.friction_margin`.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ from .mechanism import Mechanism
 def common_margin(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
     """Return the largest margin (N) to the friction limits at which dependent contacts or joints can carry a load.
 
-    The distribution of the load is not determined by the motion. The margin is positive if there is a distribution with
-    all friction within its limits; it is defined in `quirk.dynamics.sparse.kernels.cone_margin`. Reading r selects the
-    contacts or joints, and y is the last evaluated state.
+    The distribution of the load is not determined by the motion. The margin, defined in
+    `quirk.dynamics.sparse.kernels.cone_margin`, is positive if there is a distribution with all friction within its
+    limits. Reading r selects the contacts or joints, and y is the last evaluated state.
     """
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]

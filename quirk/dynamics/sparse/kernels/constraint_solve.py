@@ -1,18 +1,18 @@
 """Constraint loads for given right-hand sides, by solution with the factorized rows and iterative refinement.
 
-A is the matrix of constraint rows, M the mass matrix and S = A M^-1 A^T. The arrays of a solver are in `work`:
-work.wrench contains the sum of loads on each body, work.x the multipliers, work.goal the required value of A M^-1 w for
-the loads w in work.wrench, and work.residual the residual, goal minus present value. The first solve with the
-factorized rows gives a solution, and further solves refine it. The residual is computed from rows and accelerations
-instead of S. Therefore the condition number of S, the square of that of A, slows refinement but does not reduce
-accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are summed for each
-body: for light bodies between heavy ones the sums are small, and so is their round-off.
+A is the matrix of constraint rows, M the mass matrix and S = A M^-1 A^T. The arrays of a solver are in `work`: work.G
+contains all rows, work.wrench the sum w of the loads on each body, work.x the multipliers, work.goal the required value
+of A M^-1 w, and work.residual the residual, which is work.goal minus the present value. A node is a group of up to six
+rows of one joint, or a body with many joints.
+
+The first solve with the factorized rows gives a solution, and further solves refine it. The residual is computed from
+rows and accelerations instead of S. Therefore the condition number of S, the square of that of A, slows refinement but
+does not reduce accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are
+summed for each body: for light bodies between heavy ones the sums are small, and so is their round-off.
 
 The residual also verifies the solution: with any factorization the loads are combinations of rows, so loads that
 satisfy all rows are correct. If the block factorization does not achieve this, an orthogonal factorization by
 Householder reflections is used.
-
-A node is a group of up to six rows of one joint, or a body with many joints. The array work.G contains all rows.
 """
 
 from __future__ import annotations
@@ -170,8 +170,8 @@ def refine(mechanism: Mechanism, passes: int, tolerance: float, noise: float) ->
 def accelerated(work: Workspace) -> float:
     """Return the norm, in the mass metric, of the accelerations due to the loads in work.wrench.
 
-    The accelerations must be in work.motion, with angular accelerations multiplied by W^-1: W W^T = J^-1, with the
-    inertia matrix J of a body.
+    The accelerations must be in work.motion: linear accelerations in the inertial frame, and angular accelerations in
+    body axes multiplied by W^-1, where W W^T = J^-1 with the inertia matrix J of a body.
     """
     square = splat(0.0)
     for o in range(0, work.wrench.shape[0], 8):
@@ -183,8 +183,9 @@ def accelerated(work: Workspace) -> float:
 def add_terms(mechanism: Mechanism, first: bool) -> None:
     """Add to work.terms, for each row, the magnitudes of the terms that cancel in its residual.
 
-    They are the terms of A M^-1 w for the loads w in work.wrench, with the constraint rows A and the mass matrix M. If
-    `first`, work.terms is initialized with those of work.goal and of the loads before constraint loads were added.
+    These are the terms of A M^-1 w for the loads w in work.wrench, with the constraint rows A and the mass matrix M. If
+    `first`, work.terms is first set to the magnitudes of work.goal and of the terms of A M^-1 w for the loads before
+    constraint loads were added.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     if first:
@@ -201,8 +202,8 @@ def add_terms(mechanism: Mechanism, first: bool) -> None:
 def residual_within(mechanism: Mechanism, tolerance: float) -> bool:
     """Return whether the residual of each independent row is within `tolerance` times the terms that cancel in it.
 
-    The sums of the magnitudes of these terms are in work.terms. Rows that the orthogonal factorization found to be
-    dependent are ignored.
+    The sums of the magnitudes of these terms are in work.terms. Rows that are dependent according to the orthogonal
+    factorization are ignored.
     """
     nodes, work = mechanism.nodes, mechanism.work
     largest = splat(0.0)
@@ -223,9 +224,9 @@ def residual_within(mechanism: Mechanism, tolerance: float) -> bool:
 
 @kernel
 def independent(mechanism: Mechanism, n: int, r: int) -> bool:
-    """Return whether row r of node n (a joint) is selected and was not found to be dependent.
+    """Return whether row r of node n (a joint) is selected and, in the orthogonal factorization, independent.
 
-    Dependent rows are detected by the orthogonal factorization.
+    With other factorizations all selected rows count as independent.
     """
     work, fronts = mechanism.work, mechanism.work.fronts
     if not at(work.floor, 8 * n + r) < np.inf:

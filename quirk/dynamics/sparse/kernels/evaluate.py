@@ -41,8 +41,8 @@ from .workspace import DOUBLED, FACTORED, FREEDOMS, KEPT, METHOD, PARTIAL, PASSE
 def compute_and_factorise(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Compute the constraint rows and their right-hand sides, factorize the rows, and substitute forward.
 
-    t is the time (s), y the state; `alpha` and `beta` are Baumgarte's rates, 1/s. The three operations are completed
-    for STRETCH nodes (joints) before the next ones begin, so that their data stay in the processor's cache.
+    All three operations are completed for STRETCH nodes (joints) before the next nodes begin, so that the data of these
+    nodes stay in the processor's cache. t is the time (s), y the state; `alpha` and `beta` are Baumgarte's rates, 1/s.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     put(work.summary, FACTORED, 0.0)

@@ -1,16 +1,16 @@
 """Constraint loads in double-double arithmetic, for light bodies between heavy ones.
 
-If large loads are transmitted through a light body, their sum is small, and its round-off, which is proportional to the
-loads, may accelerate the body. The rows of a light rod between two ball joints, for example, exert no moment about the
-line through both, for any multipliers; rounded to doubles they exert a moment of 1e-16 times the loads, which rotates
-the rod if its moment of inertia is small enough. The exact accelerations are well conditioned, because they do not
-depend on the loads.
+If large loads are transmitted through a light body, their sum is small. Its round-off, which is proportional to the
+loads, may accelerate the body noticeably. The rows of a light rod between two ball joints, for example, exert no moment
+about the line through both joints, for any multipliers. Rounded to doubles they exert a moment of 1e-16 times the
+loads, which rotates the rod if its moment of inertia is small enough. The exact accelerations are well conditioned,
+because they do not depend on the loads.
 
 Therefore constraint rows, multipliers, loads on bodies and accelerations are computed to 32 digits, from the state and
-model in double precision. The factorization is that of doubles, and is used for iterative refinement (see
-`constraint_solve`). Rows of relations, which are constraints defined by functions, remain doubles. The right-hand sides
-are doubles: the effect of their round-off on accelerations is bounded by the geometry of the rows, independently of the
-masses (G. W. Stewart, Linear Algebra Appl. 112 (1989) 189-193).
+model in double precision. The factorization is in double precision, and is used for iterative refinement (see
+`constraint_solve`). Rows of relations, which are constraints defined by functions, and right-hand sides remain doubles.
+The effect of the round-off of right-hand sides on accelerations is bounded by the geometry of the rows, independently
+of the masses (G. W. Stewart, Linear Algebra Appl. 112 (1989) 189-193).
 
 A is the matrix of constraint rows, M the mass matrix, and G = A W with W W^T = M^-1 the array of rows. A double-double
 number is the sum of a double and a much smaller double, its lower part.
@@ -102,7 +102,7 @@ def impose_doubled(mechanism: Mechanism, y: np.ndarray) -> None:
 def add_loads(mechanism: Mechanism) -> None:
     """Set work.wrench to applied loads plus constraint loads, in double-double arithmetic.
 
-    The multipliers are those in work.sum and their lower parts; the lower parts of the loads are written to
+    The multipliers are work.sum with the lower parts work.extended.x. The lower parts of the loads are written to
     work.extended.wrench.
     """
     nodes, work, extended = mechanism.nodes, mechanism.work, mechanism.work.extended
@@ -230,8 +230,9 @@ def add_row_product(
 ) -> tuple[float, float]:  # fmt: skip
     """Return `value` plus `sign` times the product of a constraint row and a motion, in double-double arithmetic.
 
-    The three elements of the motion begin at index b of `motion`, those of the row at index g of G. `value_low`,
-    `below` and `low` are the lower parts of `value`, `motion` and G. The result is a pair: the sum and its lower part.
+    The three elements of the motion begin at index b of `motion`, and the three elements of the row at index g of G.
+    `value_low`, `below` and `low` are the lower parts of `value`, `motion` and G. The result is a pair: the sum and its
+    lower part.
     """
     for c in range(3):
         m, k = b + 8 * c, g + 8 * c

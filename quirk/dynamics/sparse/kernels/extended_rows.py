@@ -113,7 +113,7 @@ def rotation_of(kin: Any, k: Any, rotation: Any, o: Any) -> Any:
 def metric_of(kin: Any, k: Any) -> Any:
     """Return the rows of the transposed metric W^T of a body as double-double numbers.
 
-    The metric begins at index k of the kinematics `kin`. It is taken as exact in doubles; its lower parts are zero.
+    The metric begins at index k of the kinematics `kin`. Its doubles are treated as exact: the lower parts are zero.
     """
     return [[DoubleDouble(at(kin, k + 8 * (METRIC + 3 * row + c))) for row in range(3)] for c in range(3)]
 

@@ -41,8 +41,8 @@ CONSTANT, TURNING = range(2)
 class Pattern(NamedTuple):
     """Sparsity pattern of the block factorization: K nodes, L blocks, and the products that form each block.
 
-    A node is a joint, or a hub: a body with many joints. The initial block of two nodes is a sum of T products of rows,
-    from which U products of blocks B and Q are subtracted when earlier nodes are eliminated; see the module docstring.
+    A node is a joint, or a hub: a body with many joints. The initial block of two nodes is a sum of products of rows, T
+    in total. Elimination of earlier nodes subtracts products of blocks B and Q, U in total; see the module docstring.
     Names in capitals are constants of this module.
 
     Attributes
@@ -61,7 +61,7 @@ class Pattern(NamedTuple):
         of B
     visits : (K,) nodes in the order in which the elimination first needs their rows
     due : for each group of STRETCH nodes, the number of leading nodes in `visits` whose rows its elimination needs
-    narrow : (K,) whether vectors of four elements suffice for the node
+    narrow : (K,) 1 if vectors of four elements suffice for the node, otherwise 0
     """
 
     rows: np.ndarray
@@ -170,10 +170,10 @@ def _elimination(m: int) -> Any:
 def _form(
     pattern: Pattern, block: int, rows: Any, G: np.ndarray, B: np.ndarray, Q: np.ndarray, units: np.ndarray
 ) -> Any:
-    """Return one block of the matrix: `rows` plus the products that form it, minus its updates by earlier nodes.
+    """Return one block of the matrix: the products of rows that form it, minus its updates by earlier nodes.
 
-    `block` is the index of the block in the pattern, and `rows` are its rows, initially zero. B and Q are the factors,
-    G is the array of all constraint rows, and `units` contains the rows of the unit matrix.
+    `block` is the index of the block in the pattern. `rows` are vectors of zeros, one for each row of the block. B and
+    Q are the factors, G is the array of all constraint rows, and `units` contains the rows of the unit matrix.
     """
     for t in range(at(pattern.term, block), at(pattern.term, block + 1)):
         r, weight = at(pattern.right, t), at(pattern.weight, t)
@@ -198,8 +198,8 @@ def _form(
 def plus_product(rows: Any, G: Any, l: Any, x: Any, y: Any, z: Any) -> Any:
     """Return the rows of a block plus the product of three rows of G with the vectors x, y and z.
 
-    Row p of the block increases by the sum of x, y and z, each times element p of one of three successive rows of G.
-    The first of them begins at index l.
+    The three rows of G have eight elements each and begin at index l. Row p of the block increases by the sum of x, y
+    and z, each multiplied by element p of its row of G.
     """
     return tuple(row + at(G, l + p) * x + at(G, l + 8 + p) * y + at(G, l + 16 + p) * z for p, row in enumerate(rows))
 
@@ -217,7 +217,7 @@ def plus_diagonal(rows: Any, weight: Any, units: Any) -> Any:
 def minus_product(rows: Any, Q: Any, q: Any, x: Any) -> Any:
     """Return the rows of a block minus the product of a column of Q and the vector x.
 
-    Row p decreases by element q + 8 p of Q times x.
+    Row p decreases by x times element q + 8 p of Q.
     """
     return tuple(row - at(Q, q + 8 * p) * x for p, row in enumerate(rows))
 
@@ -226,7 +226,7 @@ def minus_product(rows: Any, Q: Any, q: Any, x: Any) -> Any:
 def minus_block_product(rows: Any, Q: Any, q: Any, B: Any, b: Any) -> Any:
     """Return the rows of a block minus the product of a block of Q and a block of B.
 
-    The blocks begin at index q of Q and index b of B; that of B has as many rows as the result.
+    The factors begin at index q of Q and index b of B. The block of B has as many rows as the result.
     """
     for r in range(len(rows)):
         rows = minus_product(rows, Q, q + r, load(B, b + 8 * r))
@@ -278,7 +278,8 @@ def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarr
 def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
     """Substitute backward: replace the result of `forward` in x by the solution of the factorized equations.
 
-    Q are the blocks computed by `factorise`. x has eight elements for each node (joint); it is zero in dropped rows.
+    Q are the blocks computed by `factorise`. x has eight elements for each node (joint); elements of dropped rows are
+    zero.
     """
     count = pattern.rows.shape[0]
     for k in range(count):

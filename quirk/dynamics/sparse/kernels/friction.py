@@ -87,9 +87,10 @@ def first_output(forces: Forces, e: int) -> int:
 
 @kernel
 def unit_force(mechanism: Mechanism, k: int) -> None:
-    """Add the loads of friction element k, which its force law has computed, to work.wrench.
+    """Add the loads of friction element k on bodies i and j to work.wrench.
 
-    After evaluation of the law they are the loads of a friction force of unit magnitude.
+    They are read from the outputs of its force law, which are the loads of a friction force of unit magnitude after an
+    evaluation of the law.
     """
     frictions, work, forces = mechanism.frictions, mechanism.work, mechanism.forces
     out = first_output(forces, frictions.element[k])
@@ -105,10 +106,10 @@ def unit_force(mechanism: Mechanism, k: int) -> None:
 
 @kernel
 def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarray) -> None:
-    """Compute the constraint load that determines the normal load of friction element k, from multipliers in work.x.
+    """Compute the constraint load on which the normal load of friction element k depends, from multipliers in work.x.
 
-    For a joint, this load is its force and torque; for a contact, it is a weighted sum of multipliers, the normal
-    force. It is written to `into` from index o on; y is the state.
+    For a joint, the constraint load is its force (N) and torque (N m); for a contact, it is the normal force (N), a
+    weighted sum of multipliers. It is written to `into` from index o on; y is the state.
     """
     frictions = mechanism.frictions
     for c in range(LOAD):
@@ -224,11 +225,11 @@ def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
 
 @kernel
 def reserve(mechanism: Mechanism) -> float:
-    """Return the smallest value of 1 - mu dN/df over all joints with friction, at most 1: the distance from jamming.
+    """Return the smallest value of 1 - mu dN/df over all joints with friction, at most 1.
 
-    N is the normal load, f the friction force and mu the coefficient of friction; dN/df is replaced by an upper bound,
-    the normal load that a unit friction force alone causes. The normal load of a joint is a norm: if the minimum is not
-    positive, the equation f = mu N(f) has two solutions or none. Contacts are not included.
+    N is the normal load, f the friction force and mu the coefficient of friction. dN/df is replaced by an upper bound:
+    the normal load that a unit friction force alone causes. If the result is not positive, f = mu N(f) may have two
+    solutions or none, as the normal load of a joint is a norm. Contacts are not included.
     """
     frictions = mechanism.frictions
     count, least = frictions.element.shape[0], 1.0
@@ -269,7 +270,7 @@ def normal_rate(mechanism: Mechanism, k: int, loads: np.ndarray, o: int, changes
 
 @kernel
 def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:
-    """Return the rate of change of the norm of a vector a whose rate is b: a . b / |a|, or |b| if a is zero."""
+    """Return the rate of the norm of a vector a that changes at the rate b: a . b / |a|, or |b| if a is zero."""
     size = math.sqrt(dot(a, a))
     return dot(a, b) / size if size > 0.0 else math.sqrt(dot(b, b))
 
@@ -278,7 +279,7 @@ def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> 
 def carried(
     mechanism: Mechanism, k: int, loads: np.ndarray, o: int
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Return the forces (N, inertial frame) on body j in the two bearings of a joint with friction element k.
+    """Return the bearing forces (N, inertial frame) on body j in the two bearings of a joint with friction element k.
 
     They are computed from force and torque of the joint, at index o of `loads`. The second force is zero for joints
     that are treated as a single bearing.

@@ -23,7 +23,7 @@ Triple = tuple[float, float, float]
 
 @traced
 def numbers3(array: Any, o: Any) -> Any:
-    """Return three successive elements of an array, beginning at index o."""
+    """Return the vector stored in three successive elements of an array, beginning at index o."""
     return at(array, o), at(array, o + 1), at(array, o + 2)
 
 
@@ -59,7 +59,7 @@ def transposed_times(array: Any, o: Any, a: Any) -> Any:
 
 @traced
 def inertia_of(array: Any, o: Any) -> Any:
-    """Return the inertia stored at index o of an array as its blocks: translations, mixed, rotations."""
+    """Return the inertia stored at index o of an array as its blocks: translational, coupling and rotational."""
     return (
         symmetric([at(array, o + k) for k in range(MIXED)]),
         tuple(numbers3(array, o + MIXED + 3 * row) for row in range(3)),
@@ -94,8 +94,8 @@ def add_inertia(array: Any, o: Any, inertia: Any) -> None:
 def entries(inertia: Any) -> list[Any]:
     """Return the 21 elements of an inertia in the order of storage.
 
-    They are the upper triangle of the block of translations, the mixed block, and the upper triangle of the block of
-    rotations.
+    They are the upper triangle of the translational block, the coupling block, and the upper triangle of the rotational
+    block.
     """
     shifts, mixed, turns = inertia
     return [*_upper(shifts), *(x for row in mixed for x in row), *_upper(turns)]
@@ -105,7 +105,7 @@ def entries(inertia: Any) -> list[Any]:
 def shifted(inertia: Any, r: Any) -> Any:
     """Return an inertia referred to another point of the body, at position r relative to the present reference point.
 
-    With the velocity u of the new point and the angular velocity omega, the velocity of the present one is u + r x
+    If u is the velocity of the new point and omega the angular velocity, the velocity of the present point is u + r x
     omega.
     """
     shifts, mixed, turns = inertia
@@ -185,14 +185,14 @@ def eliminate_freedom(joints: Any, place: Any, inertia: Any, momentum: Any) -> A
 
 @traced
 def without_moments(inertia: Any) -> Any:
-    """Return an inertia with zero mixed and rotational blocks: that of a joint which transmits only forces."""
+    """Return an inertia with zero coupling and rotational blocks, as of a joint that transmits only forces."""
     shifts, mixed, turns = inertia
     return shifts, _none_of(mixed), _none_of(turns)
 
 
 @traced
 def without_forces(inertia: Any) -> Any:
-    """Return an inertia with zero translational and mixed blocks: that of a joint which transmits only moments."""
+    """Return an inertia with zero translational and coupling blocks, as of a joint that transmits only moments."""
     shifts, mixed, turns = inertia
     return _none_of(shifts), _none_of(mixed), turns
 

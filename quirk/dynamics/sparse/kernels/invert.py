@@ -33,8 +33,9 @@ LEAST = 1e-290
 def inversion(m: int) -> Callable[..., Any]:
     """Return the function that inverts symmetric blocks of m rows in compiled code.
 
-    Its arguments are the rows, the sign of their pivots, 1 or -1, the index in `floor` of the lower limit of the first
-    pivot, and `floor`. It returns the rows of the inverse, with zeros in rows whose pivot does not exceed its limit.
+    Its arguments are the rows of the block; the sign of the pivots, 1 or -1; the index in `floor` of the lower limit of
+    the first pivot; and `floor`. It returns the rows of the inverse, with zeros in rows whose pivot does not exceed its
+    limit.
     """
     return {3: _invert_3, 5: _invert_5}.get(m, _exchange)
 
@@ -59,9 +60,9 @@ def _invert_5(rows: Any, sign: float, h: int, floor: np.ndarray) -> Any:
 def _three_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
     """Return whether three pivots exceed their lower limits, and their product is accurate.
 
-    `minors` are the leading minors of one to three rows, of which the last is the product of the pivots, and the
-    product of the diagonal. Their product is accurate if it is not too small a fraction of the product of the diagonal
-    (Hadamard's bound). The limits begin at index h of `floor`.
+    `minors` are the leading minors of one, two and three rows, and the product of the diagonal elements. The last minor
+    is the product of the pivots; it is accurate if it exceeds a fraction of the product of the diagonal, its upper
+    bound (Hadamard). The limits begin at index h of `floor`.
     """
     first, second, determinant, bound = minors
     # One branch, which almost always has the same outcome.
@@ -73,9 +74,9 @@ def _three_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
 def _two_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
     """Return whether two pivots exceed their lower limits, and their product is accurate.
 
-    `minors` are the leading minors of one and two rows, of which the last is the product of the pivots, and the product
-    of the diagonal. Their product is accurate if it is not too small a fraction of the product of the diagonal
-    (Hadamard's bound). The limits begin at index h of `floor`.
+    `minors` are the leading minors of one and two rows, and the product of the diagonal elements. The last minor is the
+    product of the pivots; it is accurate if it exceeds a fraction of the product of the diagonal, its upper bound
+    (Hadamard). The limits begin at index h of `floor`.
     """
     first, determinant, bound = minors
     above = (first > at(floor, h)) & (determinant > at(floor, h + 1) * first)
@@ -145,7 +146,7 @@ def _cofactors(rows: Sequence[Any]) -> tuple[list[Any], Any, tuple[Any, Any, Any
 
 
 def _with(row: Any, numbers: Sequence[Any], begin: int = 0) -> Any:
-    """Return a copy of the vector `row` with `numbers` as its elements from index `begin` on."""
+    """Return a copy of the vector `row` in which `numbers` replace the elements from index `begin` on."""
     for lane, x in enumerate(numbers, begin):
         row = replaced(row, lane, x)
     return row

@@ -2,8 +2,8 @@
 
 A forest is a system in which no joint closes a loop. The rows of a joint constrain the relative velocity of its two
 points along vectors f, or the relative angular velocity along vectors a. The inverse of the rows consists of dual
-vectors g, with f_k . g_m = 1 for k = m and 0 otherwise. Directions perpendicular to all f, or all a, are the degrees of
-freedom of the joint. The array G contains all rows.
+vectors g, with f_k . g_m = 1 for k = m and 0 otherwise. The degrees of freedom of the joint are along directions
+perpendicular to all f, and about directions perpendicular to all a. The array G contains all rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Size of the loads that the joints of a forest transmit, from the accelerations of its bodies.
+"""Size of the loads that the joints of a forest transmit, computed from the accelerations of its bodies.
 
-The joints of each body transmit what its inertia and its applied loads require, summed over all bodies beyond the
-joint. The arrays are described in the module `recursion`; index arguments are as in `recursion_loads`.
+A joint transmits the load that its body and all descendants of this body require: inertia times acceleration, minus the
+applied loads. The arrays are described in the module `recursion`; index arguments are as in `recursion_loads`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from .recursion_vectors import load_rows, sum_of_lanes
 
 @traced
 def require_loads(bodies: Any, joints: Any, c: Any, j: Any) -> None:
-    """Add the loads required by the accelerations of eight bodies to those at zero acceleration, in `joints`.
+    """Add the inertia times the acceleration of eight bodies to their loads at zero acceleration, in `joints`.
 
     The data of the bodies begin at element c of `bodies` and j of `joints`.
     """
@@ -57,7 +57,11 @@ def require_loads(bodies: Any, joints: Any, c: Any, j: Any) -> None:
 
 @traced
 def squares_of_load(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
-    """Return the squares of the force (N^2) and the moment (N^2 m^2) that a joint transmits."""
+    """Return the squares of the force (N^2) and the moment (N^2 m^2) that a joint transmits.
+
+    The data of the joint begin at element j of `joints`, and the sum of the loads transmitted by the children at
+    element `children` of `articulated`.
+    """
     force, moment = loads_of(joints, articulated, j, children)
     return lane_of(sum_of_lanes(force * force), 0), lane_of(sum_of_lanes(moment * moment), 0)
 
@@ -67,8 +71,8 @@ def largest_joint_load(mechanism: Mechanism) -> float:
     """Return the largest load on a joint of the forest in the mass metric, for the last accelerations by recursion.
 
     In the mass metric a force is divided by the square root of the mass, and a moment by the square root of the moment
-    of inertia. The applied loads in `recursion` are overwritten. Loads of closing rows count as loads of the joints
-    between their bodies and the roots.
+    of inertia. Loads of loop-closing rows count as loads of the joints between their bodies and the roots. The applied
+    loads in `recursion` are overwritten.
     """
     recursion, largest = mechanism.recursion, 0.0
     entries, joints, articulated = recursion.entries, recursion.joints, recursion.articulated
@@ -95,10 +99,10 @@ def largest_joint_load(mechanism: Mechanism) -> float:
 
 @kernel
 def scaled_load(mechanism: Mechanism, body: int, joint: int, arm: int, force: float, moment: float) -> float:
-    """Return an upper bound of the load on the body in slot `body` in the mass metric; zero for the ground.
+    """Return an upper bound of a joint load on the body in slot `body`, in the mass metric; zero for the ground.
 
-    `force` (N) and `moment` (N m) act at the joint of the body in slot `joint`, whose arm is component `arm` of its
-    constants.
+    `force` (N) and `moment` (N m) act at the joint of the body in slot `joint`; the vector from the center of mass of
+    the loaded body to this joint begins at component `arm` of its constants.
     """
     constants, bodies = mechanism.constants, mechanism.recursion.bodies
     c, b = body // WIDTH * CON + body % WIDTH, joint // WIDTH * BODIES + joint % WIDTH

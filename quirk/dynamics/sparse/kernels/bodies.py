@@ -356,9 +356,9 @@ def largest_distance(constants: np.ndarray, y: np.ndarray) -> float:
 def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: int, motion: np.ndarray) -> None:
     """Convert a variation `change` of the state y to translations and scaled rotations of all bodies, in `motion`.
 
-    This is the form that is multiplied by constraint rows. Translations are in the inertial frame, rotations in body
-    axes and multiplied by W^-1, with the metric W of the body: W W^T = J^-1. `level` selects the variation of poses or
-    of velocities. `constants` are the constants of the bodies.
+    Constraint rows are multiplied by vectors of this form. Translations are in the inertial frame. Rotations are in
+    body axes and multiplied by W^-1, with the metric W of the body: W W^T = J^-1. `level` selects the variation of
+    poses or of velocities. `constants` are the constants of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH

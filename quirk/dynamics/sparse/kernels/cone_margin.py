@@ -111,9 +111,9 @@ def slack(z: np.ndarray, k: int, inverse: np.ndarray) -> float:
 
 @kernel
 def least_slack(z: np.ndarray, count: int, inverse: np.ndarray) -> float:
-    """Return the least margin of `count` contacts inside their friction cones, N; see `slack`.
+    """Return the smallest margin of `count` contacts inside their friction cones, N; see `slack`.
 
-    z are the loads of the contacts, and `inverse` the inverse coefficients of friction.
+    z are the loads of the contacts (N), and `inverse` the inverse coefficients of friction.
     """
     least = math.inf
     for k in range(count):
@@ -125,8 +125,9 @@ def least_slack(z: np.ndarray, count: int, inverse: np.ndarray) -> float:
 def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inverse: np.ndarray) -> float:
     """Return the barrier function to be maximized; it is -infinity outside the friction cones.
 
-    It is the sum given in the module docstring, with the margin s (N), its weight tau and the bound on the sum of all
-    normal forces (N). z are the loads of the `count` contacts (N), and `inverse` the inverse coefficients of friction.
+    The function is given in the module docstring. s is the margin (N), tau its weight, and `bound` the bound on the sum
+    of all normal forces (N). z are the loads of the `count` contacts (N), and `inverse` the inverse coefficients of
+    friction.
     """
     total, left = tau * s, bound
     for k in range(count):
@@ -142,11 +143,11 @@ def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inver
 
 @kernel
 def along(z: np.ndarray, basis: np.ndarray, part: float, free: int, scratch: np.ndarray) -> None:
-    """Set the loads z to those before the Newton step plus a fraction `part` of the step.
+    """Set the loads z to the loads before the Newton step plus a fraction `part` of the step.
 
-    Both are stored in `scratch`. `basis` contains the changes of z by `free` independent redistributions. The loads
-    before the step are not recovered by subtraction, because with a nearly singular matrix the step may be so large
-    that they would be lost in round-off.
+    The loads before the step, and the step, are stored in `scratch`. `basis` contains the changes of z by `free`
+    independent redistributions. The loads before the step are stored, because with a nearly singular matrix the step
+    may be so large that they could not be recovered by subtraction.
     """
     for o in range(z.shape[0]):
         change = 0.0
@@ -162,8 +163,9 @@ def newton(
 ) -> float:  # fmt: skip
     """Compute the Newton step for the maximum of the barrier function; return the product of its gradient and the step.
 
-    The step, of redistributions and margin, is stored in `scratch`. s is the present margin (N), tau its weight, and
-    `bound` the bound on the sum of all normal forces (N). The other arguments are described in `largest_cone_margin`.
+    The step, which changes the redistribution and the margin, is stored in `scratch`. s is the present margin (N), tau
+    its weight, and `bound` the bound on the sum of all normal forces (N). The other arguments are described in
+    `largest_cone_margin`.
     """
     n = free + 1
     matrix, slope = n, n + n * n
@@ -214,9 +216,9 @@ def newton(
 
 @kernel
 def solved(scratch: np.ndarray, n: int) -> float:
-    """Solve for the Newton step by Cholesky factorization; return the product of gradient and step.
+    """Solve for the Newton step by Cholesky factorization; return the product of the gradient and the step.
 
-    `scratch` contains the matrix and the gradient for n unknowns, and on return the step.
+    On entry `scratch` contains the matrix and the gradient for n unknowns; the step is written to it.
     """
     matrix, slope = n, n + n * n
     for f in range(n):

@@ -178,10 +178,10 @@ def linearise(mechanism: Mechanism) -> None:
 
 @kernel
 def present_load(mechanism: Mechanism, k: int) -> None:
-    """Compute the constraint load that determines the normal load of friction element k, with present friction.
+    """Compute the constraint load on which the normal load of friction element k depends, with present friction.
 
-    It is the constraint load without friction plus those due to unit friction forces times the present magnitudes, and
-    is written to `present` of mechanism.frictions.
+    The result is the constraint load without friction plus the constraint loads due to unit friction forces times the
+    present magnitudes. It is written to `present` of mechanism.frictions.
     """
     frictions = mechanism.frictions
     count = frictions.element.shape[0]
@@ -309,10 +309,10 @@ def carried(
 
 @kernel
 def align_with_slip(mechanism: Mechanism) -> None:
-    """Set the direction of friction forces to that of the last evaluated slip velocity, unless the slip has reversed.
+    """Set the direction of friction forces to that of the last evaluated slip velocity, unless slip has reversed.
 
-    Only elements with several slip components are affected. The slip has reversed if its component along the stored
-    direction is not positive; the direction is also left unchanged at very small slip velocities.
+    Only elements with several slip components are affected. Slip has reversed if its component along the stored
+    direction is not positive. The direction is not changed at very small slip velocities either.
     """
     frictions, forces = mechanism.frictions, mechanism.forces
     for k in range(frictions.element.shape[0]):

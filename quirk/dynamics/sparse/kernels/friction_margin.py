@@ -2,18 +2,18 @@
 
 The limit of friction in a joint is mu N, with the coefficient of friction mu and the normal load N = sum of |p_h| over
 one or two bearing forces p_h (3,). Loads of dependent contacts and joints can be redistributed without effect on the
-motion; a redistribution y changes p_h to p_h + P_h y. N is convex in y, so its tangent at any y0 is not above it:
+motion; a redistribution y changes p_h to p_h + P_h y. N is convex in y, so its tangent at any y0 is a lower bound:
 
     N(y) >= N(y0) + sum of u_h . P_h (y - y0),   u_h = p_h / |p_h|
 
-With the tangent as normal force a joint is a contact with a friction cone, and `largest_cone_margin` computes the
-redistribution with the largest margin. N, and with it the margin, is at least as large there. Repeated from this
-redistribution, the margin grows to a maximum (convex-concave procedure: Yuille and Rangarajan, Neural Comput. 15
-(2003)). If the maximum is positive, all friction is within its limits.
+If the tangent replaces the normal force, a joint is a contact with a friction cone, and `largest_cone_margin` computes
+the redistribution with the largest margin. The true N, and with it the margin, is at least as large there. Repetition
+from this redistribution increases the margin to a maximum (convex-concave procedure: Yuille and Rangarajan, Neural
+Comput. 15 (2003)). If the maximum is positive, all friction is within its limits.
 
-As the set of such loads is not convex, the margin may have several maxima. If the maximum reached from the initial
-loads is not positive, the procedure is repeated from other initial loads: along each basis vector of the
-redistributions, in both senses, the loads are changed by their own magnitude. The largest maximum is returned.
+As the set of loads with positive margin is not convex, the margin may have several maxima. If the maximum reached from
+the initial loads is not positive, the procedure is repeated from other initial loads: the loads are changed along each
+basis vector of the redistributions, in both directions, by their own magnitude. The largest maximum is returned.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def largest_friction_margin(
 ) -> float:  # fmt: skip
     """Return the largest margin to all friction limits, N; on return z is the distribution of loads with this margin.
 
-    The limit of a contact is proportional to its normal force, that of each of the b joints in `joints` to the sum of
-    the magnitudes of its two bearing forces.
+    The limit of a contact is proportional to its normal force. The limit of each of the b joints in `joints` is
+    proportional to the sum of the magnitudes of its two bearing forces.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def ascend(
     z: np.ndarray, basis: np.ndarray, joints: np.ndarray, count: int, free: int, inverse: np.ndarray,
     scratch: np.ndarray,
 ) -> float:  # fmt: skip
-    """Return a local maximum of the margin to the friction limits, N, that is reached by ascent from the loads z.
+    """Return a local maximum of the margin to the friction limits, N, reached by ascent from the loads z.
 
     On return z are the loads at this maximum. The arguments are described in `largest_friction_margin`.
     """

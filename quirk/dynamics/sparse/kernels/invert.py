@@ -153,6 +153,6 @@ def _with(row: Any, numbers: Sequence[Any], begin: int = 0) -> Any:
 
 
 def _combined(factors: Any, rows: Sequence[Any], begin: int = 0) -> Any:
-    """Return the linear combination of `rows` with coefficients from the vector `factors`, from index `begin` on."""
+    """Return the linear combination of `rows` with the elements of `factors` from index `begin` on as coefficients."""
     products = [spread(factors, lane) * row for lane, row in enumerate(rows, begin)]
     return sum(products[1:], products[0])

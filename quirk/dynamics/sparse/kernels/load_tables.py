@@ -70,14 +70,14 @@ class Readings(NamedTuple):
     Attributes
     ----------
     kind : (R,) kind of each reading
-    entries, numbers : (READING R,) and (NUMBERS R,) data of each reading: integers, such as indices of its data in the
-        other arrays; and floats, such as the threshold that is subtracted
+    entries : (READING R,) integers of each reading, such as indices of its data in the other arrays
+    numbers : (NUMBERS R,) floats of each reading, such as the threshold that is subtracted
     nodes : indices of the nodes of the constraints of all readings, concatenated
     energies : indices of the potential energies of force elements among the outputs of force laws
     wrench : scratch array for the loads of one constraint on its bodies
     multipliers, weights : indices of the multipliers in linear combinations, and their weights
-    margins : for dependent contacts or joints, the inverse friction coefficients; constants, weights of multipliers and
-        redistributions of their loads; and bearing forces of joints per unit load, see
+    margins : for dependent contacts or joints: inverse friction coefficients; constants, weights of multipliers and
+        redistributions, from which their loads are computed; and bearing forces of joints per unit load. See
         `quirk.events.names.CommonMargin`
     slides : for each dependent contact, the index of its sliding friction element; -1 if it does not slide
     followed : index, among dependent contacts and joints, of each joint whose friction limit is proportional to its
@@ -106,20 +106,20 @@ class Readings(NamedTuple):
 class FrictionTables(NamedTuple):
     """Tables of C sliding friction elements, followed by S sticking friction elements.
 
-    Their magnitudes or limits are proportional to constraint loads. All arrays are flat; those from `x` on are written
-    by compiled code.
+    The friction forces of sliding elements and the friction limits of sticking elements are proportional to constraint
+    loads. All arrays are flat; `x` and the arrays after it are written by compiled code.
 
     Attributes
     ----------
     element : (C,) index of the force element
-    slip, direction : (C,) index of the slip velocity among the outputs of force laws, and of its direction among the
-        inputs
+    slip : (C,) index of the slip velocity among the outputs of force laws
+    direction : (C,) index of the direction of slip among the inputs of force laws
     size : (C,) number of slip components
     wrenches : (2 C,) offsets of bodies i and j in arrays of wrenches
     coefficient : (C + S,) coefficient of friction
     takes : (C + S,) source of the normal load, NORMAL to CONSTANT in `quirk.forces.stick_slip`
-    place : (C + S,) index of the first of two readings, force and torque of a joint; 0 for a contact, -1 for a disabled
-        one
+    place : (C + S,) index of the first of two readings, force and torque of a joint; 0 for a contact, and -1 for a
+        disabled joint or contact
     terms : (C + S + 1,) index in `multipliers` and `weights` of the first term of each contact's normal load
     multipliers, weights : indices of the multipliers in the normal loads, and their weights
     kinematics : (2 (C + S),) offsets of bodies i and j in arrays of kinematics

@@ -29,8 +29,8 @@ class Mechanism(NamedTuple):
     pattern : sparsity pattern of the block factorization of the constraint rows
     forces : force elements
     frictions : friction proportional to constraint loads
-    tree : joints of a system without loops, for elimination of their degrees of freedom together with multipliers
-    recursion : joints of a forest, a system without loops or a spanning forest, for recursion without multipliers
+    tree : joints of a system without loops, for elimination of their degrees of freedom; multipliers are also computed
+    recursion : joints of a forest, for recursion without multipliers. In a system with loops it is a spanning forest
     closings : constraints that close loops of the forest `recursion`
     work : arrays written by compiled code
     """

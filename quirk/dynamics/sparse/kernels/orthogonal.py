@@ -161,7 +161,7 @@ def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray
 
 @kernel
 def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.ndarray, top: int) -> int:
-    """Assemble the front of node n from the rows that its children passed on and the rows of its bodies.
+    """Assemble the front of node n from the remaining rows of its children and the rows of its bodies.
 
     A front is the dense matrix in which a node, a joint or a hub (a body with many joints), is eliminated. Rows of
     joints come first, then rows of hubs; their numbers are stored in `triangle.remaining`. `scale` contains the factors
@@ -270,11 +270,11 @@ def column_length(front: np.ndarray, o: int, stride: int, count: int) -> float:
 def reflect(
     fronts: Fronts, triangle: Triangle, n: int, o: int, lane: int, begin: int, count: int, length: float
 ) -> None:
-    """Apply a Householder reflection to `count` rows of a front, which makes all but the first entry of a column zero.
+    """Make all but the first element of a column of a front zero, by a Householder reflection of `count` rows.
 
-    A front is the dense matrix in which node n is eliminated. The rows begin at index o of the front. The column is
-    that with index `lane` in block `begin`, and `length` is its norm. The reflection is applied to this block and the
-    later blocks of the same kind (joint or hub); in all other blocks these rows are zero.
+    A front is the dense matrix in which node n is eliminated. The rows begin at index o of the front. The column has
+    the index `lane` in block `begin`, and the norm `length`. The reflection is applied to this block and to the later
+    blocks of the same kind (joint or hub); in all other blocks these rows are zero.
     """
     front, v, stride, first = triangle.front, triangle.reflector, front_stride(fronts, n), fronts.first[n]
     for row in range(count):

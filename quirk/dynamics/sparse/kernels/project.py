@@ -65,13 +65,16 @@ MOST_STEPS = 16
 def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: Any, distant: bool) -> bool:
     """Project the state y at time t (s) onto the constraints, in place; return False if the state is too far from them.
 
-    The last factorization of the rows is used, normally that of a nearby state. It is renewed if convergence is too
-    slow. Without convergence the iteration also begins again at the given state: near a singular configuration,
-    corrections with the factorization of another state may lead far away along the constraints. `distant` means that it
-    belongs to a distant state, such as the start of a long step. It is then used only if a single iteration suffices;
-    after its renewal, convergence is estimated from the displacement since then instead of being tested by another
-    iteration. The numbers of iterations and factorizations are added to counts.corrections and counts.factorisations;
-    `length` is the characteristic length of the system (m).
+    The last factorization of the rows is used, normally that of a nearby state. If convergence is too slow, the rows
+    are factorized again. If there is no convergence, the iteration restarts from the initial state: near a singular
+    configuration, corrections with the factorization of another state may lead far away along the constraints.
+
+    `distant` is true if the last factorization belongs to a distant state, such as the start of a long step. It is then
+    used only if a single iteration suffices. After a new factorization, convergence is estimated from the displacement
+    since then, so that no further iteration is needed to test it.
+
+    The numbers of iterations and factorizations are added to counts.corrections and counts.factorisations; `length` is
+    the characteristic length of the system (m).
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     bodies = work.unprojected.shape[0]
@@ -137,7 +140,7 @@ def renew(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: int, constrained: bool) -> None:
     """Convert a variation `change` of the state y to translations and scaled rotations of the bodies, in work.motion.
 
-    This is the form that is multiplied by constraint rows: translations in the inertial frame, and W^-1 times rotations
+    Constraint rows are multiplied by vectors of this form: translations in the inertial frame, and W^-1 times rotations
     in body axes, with the metric W of a body: W W^T = J^-1. `level` selects the variation of poses or of velocities. If
     `constrained`, the result is projected onto the tangent space of the constraints.
     """

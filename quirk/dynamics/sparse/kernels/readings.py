@@ -84,8 +84,8 @@ def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> 
 def shared(mechanism: Mechanism, readings: Readings, r: int, force: int) -> float:
     """Return a force (N) or torque (N m) that is a linear combination of multipliers.
 
-    Reading r contains several such combinations; `force` selects one: 0 for the normal load, others for components of
-    friction.
+    Reading r contains several forces; `force` is the index of the requested one: 0 for the normal load, and 1 and
+    higher for the components of friction.
     """
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
@@ -101,7 +101,7 @@ def shared(mechanism: Mechanism, readings: Readings, r: int, force: int) -> floa
 def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
     """Return the static friction limit minus the magnitude of a sticking friction force, N.
 
-    The difference becomes negative when the bodies start to slide. Reading r selects the friction element; y is the
+    The bodies start to slide when the difference becomes negative. Reading r selects the friction element; y is the
     last evaluated state.
     """
     o, frictions = READING * r, mechanism.frictions

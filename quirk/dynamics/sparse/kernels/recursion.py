@@ -1,17 +1,19 @@
 """Tables of a forest of joints, whose accelerations are computed by recursion over the joints.
 
 In a forest no joint closes a loop. Each body has one joint to its parent, which is nearer to the root; bodies without a
-parent are free. The joint frame of a body has its origin at the point of this joint on the body; that of a free body
-has the axes of the body, and its center of mass as origin. The z axis of the joint frame is the axis of a hinge, slider
-or cylindrical joint, and of a universal joint the axis that is fixed in the body. The joint frame of a ball joint has
-the axes of the body, and that of a weld or slider all axes of the joint. All vectors and inertias are in these frames,
-so that the degrees of freedom are motions along and about a coordinate axis, and their elimination involves no
-differences of large numbers. Only the second axis of a universal joint, which is fixed in the parent, rotates in the xy
-plane of the joint frame. A driven joint, a hinge or slider with a prescribed motion, has no degree of freedom; the data
-of its axis give the load of its driver.
+parent are free. Slots of bodies (`quirk.dynamics.model.layout`) are in the order of the recursion from the tips to the
+roots. Arrays over joints store the elements of one joint consecutively, in vectors of four; arrays over bodies are in
+blocks of eight.
 
-Slots of bodies (`quirk.dynamics.model.layout`) are in the order of the recursion from the tips to the roots. Arrays
-over joints store the numbers of one joint consecutively, in vectors of four; arrays over bodies are in blocks of eight.
+All vectors and inertias of a body are in its joint frame. The origin of the joint frame is the point of the joint on
+the body; for a free body it is the center of mass. The z axis is the axis of a hinge, slider or cylindrical joint, or
+the axis of a universal joint that is fixed in the body. The joint frame of a weld or slider has all axes of the joint,
+and that of a ball joint or free body the axes of the body.
+
+In this frame the degrees of freedom are motions along and about a coordinate axis, and their elimination involves no
+differences of large numbers. Only the second axis of a universal joint, which is fixed in the parent, rotates in the xy
+plane of the joint frame. A driven joint, a hinge or slider with a prescribed motion, has no degree of freedom; the load
+of its driver is computed from the data of its axis.
 """
 
 from __future__ import annotations

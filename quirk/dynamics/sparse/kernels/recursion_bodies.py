@@ -1,4 +1,4 @@
-"""Passes of the recursion over all bodies, eight at a time: relative motion of neighbors, loads, and rates of states.
+"""Loops of the recursion over all bodies, eight at a time: relative motion of neighbors, loads, and rates of states.
 
 The arrays are described in the module `recursion`; y is the state of all bodies. The joint frame of a body is that of
 the joint to its parent; `posture` contains the orientation of each joint frame, as a quaternion, and its angular
@@ -100,7 +100,7 @@ def turn_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Any:
 
 @kernel
 def turned_since(recursion: Recursion, y: np.ndarray) -> float:
-    """Return the largest angle (rad) of a body's rotation from its orientation in `recursion.posture` to that in y.
+    """Return the largest angle (rad) by which a body has rotated since `recursion.posture` was computed, to state y.
 
     The formula is valid for small rotations.
     """
@@ -112,10 +112,10 @@ def turned_since(recursion: Recursion, y: np.ndarray) -> float:
 
 
 def relative(posture: Any, p: Any, parents: Any) -> Any:
-    """Return the rotation matrices, by rows, from the joint frames of eight bodies to those of their parents.
+    """Return the rotation matrices of eight bodies, by rows, from their joint frames to those of their parents.
 
-    `posture` contains the orientations of all joint frames. Those of the eight bodies begin at element p, and those of
-    their parents at the eight elements `parents`.
+    `posture` contains the orientations of all joint frames: for the eight bodies from element p on, and for their
+    parents at the eight elements `parents`.
     """
     w, x, z, v = gathered_components(posture, parents, QUATERNION, 4)
     return matrix_of(product((w, -x, -z, -v), load_four(posture, p + 8 * QUATERNION)))
@@ -126,7 +126,7 @@ def bias_of(bodies: Any, posture: Any, parents: Any, i: Any, p: Any, c: Any) -> 
 
     The results are the rotation matrices, by rows, to the frames of the parents; the relative accelerations of the
     joint points (m/s^2) and relative angular accelerations (rad/s^2) due to velocities; and the forces (N) and moments
-    (N m) that the bodies need without other accelerations. The data of the eight bodies begin at element i of
+    (N m) on the bodies required by these velocities alone. The data of the eight bodies begin at element i of
     `parents`, p of `posture` (orientations and angular velocities of joint frames) and c of `bodies`.
     """
     indices = indices_of(parents, i)
@@ -153,9 +153,9 @@ def applied_of(bodies: Any, kin: Any, k: Any, c: Any) -> Any:
 def store_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any, moment: Any) -> None:
     """Store relative rotations, accelerations due to velocities, and loads of eight joints in `joints`.
 
-    E are the rotation matrices to the frames of the parents, by rows; `shift` and `turn` the relative accelerations,
-    linear and angular, due to velocities; `force` and `moment` the loads that the bodies need without other
-    accelerations. The data of the joints begin at element j.
+    E are the rotation matrices to the frames of the parents, by rows. `shift` and `turn` are the relative linear and
+    angular accelerations due to velocities. `force` and `moment` are the loads on the bodies at zero further
+    acceleration. The data of the joints begin at element j.
     """
     zero = zero_of(joints)
     x, y, z = zip(*E, strict=True)
@@ -170,9 +170,9 @@ def store_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any,
 def store_biases(bodies: Any, posture: Any, parents: Any, joints: Any, i: Any, p: Any, c: Any, j: Any) -> None:
     """Compute relative rotations of eight joints, and accelerations and loads due to velocities, without applied loads.
 
-    The accelerations are those of the bodies relative to their parents; the loads are those that the bodies need
-    without other accelerations. The results are stored in `joints`. The data of the eight bodies begin at element i of
-    `parents`, p of `posture` (orientations and angular velocities of joint frames), c of `bodies` and j of `joints`.
+    The accelerations are relative to the parents; the loads are those on the bodies at zero further acceleration. The
+    results are stored in `joints`. The data of the eight bodies begin at element i of `parents`, p of `posture`
+    (orientations and angular velocities of joint frames), c of `bodies` and j of `joints`.
     """
     store_joints(joints, j, *bias_of(bodies, posture, parents, i, p, c))
 
@@ -183,10 +183,10 @@ def store_biases_with_loads(
 ) -> None:
     """Compute relative rotations of eight joints, accelerations due to velocities, and loads, with the applied loads.
 
-    The accelerations are those of the bodies relative to their parents; the loads are those that the bodies need
-    without other accelerations, less the applied loads in `kin`. The results are stored in `joints`. The data of the
-    eight bodies begin at element i of `parents`, p of `posture` (orientations and angular velocities of joint frames),
-    c of `bodies`, j of `joints` and k of `kin`.
+    The accelerations are relative to the parents. The loads are those on the bodies at zero further acceleration, minus
+    the applied loads in `kin`. The results are stored in `joints`. The data of the eight bodies begin at element i of
+    `parents`, p of `posture` (orientations and angular velocities of joint frames), c of `bodies`, j of `joints` and k
+    of `kin`.
     """
     E, shift, turn, force, moment = bias_of(bodies, posture, parents, i, p, c)
     applied, about = applied_of(bodies, kin, k, c)
@@ -197,8 +197,8 @@ def store_biases_with_loads(
 def biases(recursion: Recursion, kin: np.ndarray, loaded: bool) -> None:
     """Compute relative rotations, accelerations due to velocities, and loads of all joints, in `recursion.joints`.
 
-    The accelerations are those of the bodies relative to their parents. The loads are those that the bodies need
-    without other accelerations, less the applied loads in `kin` if `loaded`.
+    The accelerations are relative to the parents. The loads are those on the bodies at zero further acceleration, minus
+    the applied loads in `kin` if `loaded`.
     """
     bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
     for block in range(posture.shape[0] // POSTURES):

@@ -1,11 +1,12 @@
 """Corrections of states by recursion: loads due to displacements, and displacements that satisfy the constraints.
 
-The arrays are described in the module `recursion`; y is the state of all bodies. A displacement satisfies the
-linearized constraints if it is the sum of a displacement with locked joints, in `moved`, and the response of the forest
-to its inertia loads, in `joints`. The array `motion` contains translations in the inertial frame and rotations in body
-axes, multiplied by W^-1, with the metric W of a body: W W^T = J^-1. Arguments are indices of the first element of a
-block of eight bodies: s in states, p in `posture`, c in `bodies`, j in `joints`, m in `moved`, f in `motion`, and k in
-`constants`.
+The arrays are described in the module `recursion`; y is the state of all bodies. A displacement that satisfies the
+linearized constraints is the sum of two parts: the displacement with locked joints, in `moved`, and the response of the
+forest to the inertia loads of the first part, in `joints`. Both are displacements of joint points and rotations, in
+joint frames. The array `motion` contains translations of the centers of mass in the inertial frame and rotations in
+body axes, multiplied by W^-1, with the metric W of a body: W W^T = J^-1. Arguments are indices of the first element of
+a block of eight bodies: s in states, p in `posture`, c in `bodies`, j in `joints`, m in `moved`, f in `motion`, and k
+in `constants`.
 """
 
 from __future__ import annotations
@@ -110,8 +111,8 @@ def load_by_motion(
 def load_all_by_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
     """Set the load on each body to minus its inertia times a given displacement or change of velocity.
 
-    `motion` contains the translations in the inertial frame, and the rotations in body axes multiplied by W^-1, where W
-    W^T is the inverse of the inertia tensor J. `constants` are the constants of the bodies, see
+    `motion` contains the translations in the inertial frame, and the rotations in body axes multiplied by W^-1, with
+    the metric W of a body: W W^T = J^-1. `constants` are the constants of the bodies, see
     `quirk.dynamics.model.layout`.
     """
     for block in range(recursion.posture.shape[0] // POSTURES):
@@ -145,11 +146,12 @@ def motion_at_center(bodies: Any, posture: Any, p: Any, c: Any, shift: Any, turn
 def take_motion(
     bodies: Any, posture: Any, constants: Any, joints: Any, motion: Any, p: Any, c: Any, k: Any, j: Any, f: Any
 ) -> None:
-    """Convert displacements of eight bodies, in joint frames and of the joint points, to `motion`.
+    """Convert displacements of eight bodies in `joints` from joint frames to the form of `motion`.
 
-    `motion` contains translations in the inertial frame and rotations in body axes, multiplied by W^-1, with the metric
-    W of a body: W W^T = J^-1. The displacements are read from `joints`. The data of the eight bodies begin at element p
-    of `posture` (orientations of joint frames), c of `bodies`, k of `constants`, j of `joints` and f of `motion`.
+    `joints` contains the displacements of the joint points and the rotations, in joint frames; `motion` contains
+    translations of the centers of mass in the inertial frame and rotations in body axes, multiplied by W^-1, with the
+    metric W of a body: W W^T = J^-1. The data of the eight bodies begin at element p of `posture` (orientations of
+    joint frames), c of `bodies`, k of `constants`, j of `joints` and f of `motion`.
     """
     ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = motion_at_center(bodies, posture, p, c, (ax, ay, az), (bx, by, bz))
@@ -159,7 +161,7 @@ def take_motion(
 
 @kernel
 def write_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
-    """Convert the displacements of all bodies in `recursion.joints`, in joint frames, to `motion`.
+    """Convert the displacements of all bodies in `recursion.joints` from joint frames to the form of `motion`.
 
     `motion` contains translations in the inertial frame and rotations in body axes, multiplied by W^-1, with the metric
     W of a body: W W^T = J^-1. `constants` are the constants of the bodies, see `quirk.dynamics.model.layout`.
@@ -257,8 +259,8 @@ def correct_velocities(
 def displace_all(recursion: Recursion, y: np.ndarray, level: int, length: float) -> float:
     """Add the displacements in `moved` and `joints` to the poses of all bodies in y, or to their velocities.
 
-    `level` selects poses or velocities. Returns the largest change of a body: the root of the sum of squares of its
-    rotation (rad or rad/s) and of its translation divided by `length` (m).
+    `level` selects poses or velocities. Returns the largest change over all bodies. The change of a body is the root of
+    the sum of squares of its rotation (rad or rad/s) and of its translation divided by `length` (m).
     """
     largest = splat(0.0)
     check = splat(0.0)

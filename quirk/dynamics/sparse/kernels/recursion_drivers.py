@@ -1,7 +1,7 @@
 """Joints of a forest whose motion is prescribed: accelerations, residuals, and the loads and powers of their drivers.
 
-The arrays are described in the module `recursion`. A driven hinge or slider has no freedom: it is a weld with a given
-relative acceleration. The multiplier of its driver is the moment about, or the force along, its axis.
+The arrays are described in the module `recursion`. A driven hinge or slider has no degree of freedom: it is a weld with
+a given relative acceleration. The multiplier of its driver is the moment about, or the force along, its axis.
 """
 
 from __future__ import annotations
@@ -58,9 +58,10 @@ def prescribe_accelerations(mechanism: Mechanism, t: float) -> None:
 
 @kernel
 def displace_driven(recursion: Recursion, o: int, value: float) -> None:
-    """Add a relative displacement along the coordinate of a driven joint to the prescribed ones of all joints.
+    """Add a value along the coordinate of a driven joint to the prescribed relative displacement of the joint.
 
-    The integers of the joint begin at element o of `recursion.driven`.
+    The value may also be a relative velocity or acceleration; all three use the same elements of `joints`. The integers
+    of the joint begin at element o of `recursion.driven`.
     """
     joints, t = recursion.joints, recursion.driven[o + SLOT]
     j, along = JOINT_NUMBERS * t, value * recursion.driven[o + SENSE]
@@ -74,9 +75,10 @@ def displace_driven(recursion: Recursion, o: int, value: float) -> None:
 
 @kernel
 def close_driven_gaps(mechanism: Mechanism, t: float, y: np.ndarray, level: int) -> None:
-    """Let the prescribed relative displacements of driven joints remove the residuals of their drivers.
+    """Add the relative displacements of driven joints that remove the residuals of their drivers.
 
-    `level` selects poses or velocities; t is the time (s), and y the state, whose rotation matrices are written to
+    They are added to the prescribed relative displacements of the joints, or to the prescribed relative velocities.
+    `level` selects poses or velocities. t is the time (s), and y the state, whose rotation matrices are written to
     work.kin.
     """
     recursion, work = mechanism.recursion, mechanism.work
@@ -89,7 +91,11 @@ def close_driven_gaps(mechanism: Mechanism, t: float, y: np.ndarray, level: int)
 
 @kernel
 def loads_of_drivers(mechanism: Mechanism, ydot: np.ndarray) -> None:
-    """Write the multipliers of the drivers of joints to work.x, and their powers (W) to the state derivative `ydot`."""
+    """Write the multipliers of the drivers of joints to work.x, and their powers (W) to the state derivative `ydot`.
+
+    The accelerations of the bodies must be in `recursion.joints`, and the rates of the prescribed motions among the
+    inputs of relations.
+    """
     recursion, relations = mechanism.recursion, mechanism.nodes.relations
     for o in range(0, recursion.driven.shape[0], DRIVEN_ENTRIES):
         rate = at(relations.inputs, recursion.driven[o + MOTION_INPUT] + 1)
@@ -102,5 +108,8 @@ def loads_of_drivers(mechanism: Mechanism, ydot: np.ndarray) -> None:
 
 @traced
 def load_of_driver(joints: np.ndarray, j: int) -> float:
-    """Return the moment about, or the force along, the axis of a driven joint, whose data begin at element j."""
+    """Return the moment about the axis of a driven hinge, or the force along the axis of a driven slider.
+
+    The data of the joint begin at element j of `joints`.
+    """
     return load_of(joints, j + FREEDOM, load4(joints, j + SHIFT), load4(joints, j + TURN))

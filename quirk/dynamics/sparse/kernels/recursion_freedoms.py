@@ -56,8 +56,8 @@ class Freedom(NamedTuple):
 def eliminate(array: Any, o: Any, by_shift: Any, by_turn: Any, inertia: Any, load: Any) -> Freedom:
     """Eliminate a degree of freedom from an articulated body, and store its data from element o of `array` on.
 
-    `by_shift` and `by_turn` are the linear and angular momentum for unit velocity along it; `inertia` and `load` are
-    the components along it of this momentum and of the load.
+    `by_shift` and `by_turn` are the linear and angular momentum of the body for unit velocity along the degree of
+    freedom. `inertia` is the component of this momentum along it, and `load` that of the load on the body.
     """
     compliance = 1.0 / inertia
     alone = -load * compliance
@@ -71,8 +71,8 @@ def eliminate(array: Any, o: Any, by_shift: Any, by_turn: Any, inertia: Any, loa
 def reduce_inertia(inertia: Any, freedom: Freedom) -> Any:
     """Return an articulated inertia after elimination of a degree of freedom of its joint.
 
-    `inertia` is a tuple: the rows of the blocks M, H^T and J, the force and the moment; so is the result. Rows and
-    columns of H^T and J that must vanish are not set to zero, and contain round-off.
+    `inertia` and the result are tuples: the rows of the blocks M, H^T and J, the force and the moment. Rows and columns
+    of H^T and J that are zero in exact arithmetic contain round-off.
     """
     M, T, J, force, moment = inertia
     by_shift, by_turn, compliance, alone = freedom
@@ -86,7 +86,7 @@ def reduce_inertia(inertia: Any, freedom: Freedom) -> Any:
 def eliminate_turn(joints: Any, j: Any, inertia: Any) -> Freedom:
     """Eliminate the rotation of a joint about its z axis from the articulated inertia of its body.
 
-    The data of this degree of freedom are stored in `joints`, where those of the joint begin at element j, and
+    The data of this degree of freedom are stored in `joints`, as part of the data of the joint from element j on, and
     returned. `inertia` is the articulated inertia: the rows of the blocks M, H^T and J, the force and the moment.
     """
     _, T, J, _, moment = inertia
@@ -98,7 +98,7 @@ def eliminate_slide(array: Any, o: Any, inertia: Any, turns: bool) -> Freedom:
 
     The data of this degree of freedom are stored from element o of `array` on, and returned. `inertia` is the
     articulated inertia: the rows of the blocks M, H^T and J, the force and the moment. If `turns`, the rotation about z
-    has already been eliminated from it.
+    has already been eliminated.
     """
     M, T, _, force, _ = inertia
     by_turn = transposed(T)[2]
@@ -108,18 +108,20 @@ def eliminate_slide(array: Any, o: Any, inertia: Any, turns: bool) -> Freedom:
 
 
 def store_hinge_driver_load(joints: Any, j: Any, inertia: Any) -> None:
-    """Store the data from which the moment about z of the driver of a hinge is computed by `load_of`.
+    """Store the data from which `load_of` computes the moment of the driver of a hinge about z.
 
-    The hinge begins at element j of `joints`; `inertia` is the articulated inertia of its body, with the bias loads.
+    The data of the hinge begin at element j of `joints`. `inertia` is the articulated inertia of its body: the rows of
+    the blocks M, H^T and J, the force and the moment.
     """
     _, T, J, _, moment = inertia
     store_driver_load(joints, j + FREEDOM, T[2], J[2], lane_of(moment, 2))
 
 
 def store_slider_driver_load(joints: Any, j: Any, inertia: Any) -> None:
-    """Store the data from which the force along z of the driver of a slider is computed by `load_of`.
+    """Store the data from which `load_of` computes the force of the driver of a slider along z.
 
-    The slider begins at element j of `joints`; `inertia` is the articulated inertia of its body, with the bias loads.
+    The data of the slider begin at element j of `joints`. `inertia` is the articulated inertia of its body: the rows of
+    the blocks M, H^T and J, the force and the moment.
     """
     M, T, _, force, _ = inertia
     store_driver_load(joints, j + FREEDOM, M[2], transposed(T)[2], lane_of(force, 2))
@@ -146,12 +148,12 @@ def load_of(joints: Any, o: Any, shift: Any, turn: Any) -> Any:
 
 
 def eliminate_second_axis(joints: Any, blocks: Any, j: Any, k: Any, inertia: Any) -> Any:
-    """Eliminate the rotation of a universal joint about the axis fixed in the parent, after that about z.
+    """Eliminate the rotation of a universal joint about its second axis, after the rotation about z.
 
-    `inertia` is the articulated inertia after elimination of the rotation about z. Returns the articulated inertia that
-    the joint transmits, with a moment only about the normal w of both axes. The inertia about w is computed as a
-    determinant of J, divided by the inertia about the second axis. The data of the joint begin at element j of `joints`
-    and k of `blocks`.
+    The second axis is fixed in the parent. `inertia` is the articulated inertia after elimination of the rotation about
+    z. Returns the articulated inertia that the joint transmits, with a moment only about the common normal w of both
+    axes. The inertia about w is computed as a determinant of J, divided by the inertia about the second axis. The data
+    of the joint begin at element j of `joints` and k of `blocks`.
     """
     _, T, J, _, moment = inertia
     x, y = at(joints, j + SECOND_AXIS), at(joints, j + SECOND_AXIS + 1)
@@ -187,10 +189,10 @@ def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, mom
 
 
 def eliminate_load(array: Any, o: Any, force: Any, moment: Any, load: Any) -> Any:
-    """Return the force and moment that a joint transmits when it is free to move along one degree of freedom.
+    """Eliminate a degree of freedom of a joint from the load on its body; return the transmitted force and moment.
 
     `force` and `moment` are the load on the body, and `load` is their component along the degree of freedom, whose data
-    begin at element o of `array`. Its acceleration for a parent at rest is stored there.
+    begin at element o of `array`. The acceleration along it for a parent at rest is stored among these data.
     """
     alone = -load * at(array, o + COMPLIANCE)
     put(array, o + ALONE, alone)
@@ -200,8 +202,8 @@ def eliminate_load(array: Any, o: Any, force: Any, moment: Any, load: Any) -> An
 def rate_of(array: Any, o: Any, shift: Any, turn: Any) -> Any:
     """Return the acceleration along a degree of freedom of a joint.
 
-    `shift` and `turn` are the linear and angular acceleration that the body would have without this degree of freedom,
-    whose data begin at element o of `array`.
+    `shift` and `turn` are the linear and angular acceleration of the body without motion along this degree of freedom.
+    The data of the degree of freedom begin at element o of `array`.
     """
     taken = sum_of_lanes(load4(array, o + MOMENTUM_SHIFT) * shift + load4(array, o + MOMENTUM_TURN) * turn)
     return at(array, o + ALONE) - taken * at(array, o + COMPLIANCE)

@@ -59,9 +59,9 @@ class Neighbors(NamedTuple):
 
     Attributes
     ----------
-    mine, other : rotation matrices, by rows, from the joint frames of the bodies, and of the parents, to the inertial
-        frame
-    omega, of_parent : angular velocities of the bodies, and of the parents, in these joint frames, rad/s
+    mine, other : rotation matrices, by rows, to the inertial frame: from the joint frames of the bodies, and from those
+        of the parents
+    omega, of_parent : angular velocities of the bodies, and of the parents, each in its own joint frame, rad/s
     at_state : indices of the first element of each parent in states
     """
 
@@ -88,7 +88,7 @@ class Neighbors(NamedTuple):
         )
 
     def in_joint(self, a: Any) -> Any:
-        """Transform vectors a from the joint frames of the parents to those of the bodies."""
+        """Transform vectors a from the joint frames of the parents to the joint frames of the bodies."""
         return back(self.mine, forth(self.other, a))
 
     def position_gap(self, bodies: Any, y: Any, s: Any, c: Any) -> Any:
@@ -104,8 +104,8 @@ class Neighbors(NamedTuple):
     def velocity_gap(self, bodies: Any, y: Any, s: Any, c: Any) -> Any:
         """Return the velocities (m/s) of joint points on eight bodies relative to the joint points on their parents.
 
-        They are in the joint frames of the parents, and do not include rotation of the vector between both points,
-        which is short. The velocities of the bodies begin at element s of the states y, their constants at element c of
+        They are in the joint frames of the parents. The rotation of the vector between both points, which is short, is
+        neglected. The velocities of the bodies begin at element s of the states y, their constants at element c of
         `bodies`.
         """
         apart = minus(load3(y, s + 8 * VELOCITY), gathered_components(y, self.at_state, VELOCITY, 3))
@@ -117,9 +117,9 @@ class Neighbors(NamedTuple):
     def second_axis(self, bodies: Any, c: Any) -> Any:
         """Return components x and y, in joint frames, of the unit vector along the second axis of universal joints.
 
-        The second axis is fixed in the parent; the unit vector is along its projection onto the xy plane of the joint
-        frame. The components are zero for other joints. The constants of the eight bodies begin at element c of
-        `bodies`.
+        The second axis is fixed in the parent. The unit vector is along the projection of this axis onto the xy plane
+        of the joint frame. The components are zero for other joints. The constants of the eight bodies begin at element
+        c of `bodies`.
         """
         x, y, _ = self.in_joint(load3(bodies, c + 8 * AXIS))
         crossed = load(bodies, c + 8 * CROSSED)
@@ -128,25 +128,25 @@ class Neighbors(NamedTuple):
 
 
 def locking_pose(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) -> Any:
-    """Return the small relative displacements of eight joints that remove the residuals of the joints as if locked.
+    """Return the small relative displacements of eight joints that would remove the residuals of welds.
 
-    They are translations in the joint frames of the parents and rotations in joint frames. They remove the residuals of
-    welds completely; those of other joints need only some of their components. The data of the eight joints begin at
-    element s of the states y and c of `bodies`.
+    The displacements are translations in the joint frames of the parents and rotations in joint frames. Joints other
+    than welds need only some of the components. The data of the eight joints begin at element s of the states y and c
+    of `bodies`.
     """
     gap = neighbors.position_gap(bodies, y, s, c)
     x, y_, z = neighbors.in_joint(load3(bodies, c + 8 * AXIS))
     across, about, _ = neighbors.in_joint(load3(bodies, c + 8 * CROSS_AXIS))
-    # The axes may be along or against each other.
+    # The axes may be parallel or antiparallel.
     return times(gap, -1.0), (0.0 - y_ * z, x * z, across * about)
 
 
 def locking_velocity(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) -> Any:
     """Return the corrections of the relative velocities of eight joints that satisfy their constraints.
 
-    They are minus the velocities at which the joints open: linear in the joint frame of the parent, angular in the
-    joint frame. Components that a hinge, ball joint or free body permits are zero. The data of the eight joints begin
-    at element s of the states y and c of `bodies`.
+    The linear corrections are minus the relative velocities of the joint points, in the joint frame of the parent. The
+    angular corrections are minus the constrained components of the relative angular velocities, in the joint frame. The
+    data of the eight joints begin at element s of the states y and c of `bodies`.
     """
     gap = neighbors.velocity_gap(bodies, y, s, c)
     x, y_, z = minus(neighbors.in_joint(neighbors.of_parent), neighbors.omega)
@@ -155,7 +155,7 @@ def locking_velocity(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) 
 
 
 def across(bodies: Any, c: Any, a: Any) -> Any:
-    """Return vectors a less their components along the axes of slider and cylindrical joints.
+    """Return vectors a minus their components along the axes of slider and cylindrical joints.
 
     The vectors are in the joint frames of the parents. The constants of the eight bodies begin at element c of
     `bodies`.
@@ -170,7 +170,7 @@ def pose_gap(
 ) -> None:
     """Set the prescribed relative displacements of eight joints to minus their constraint residuals at the poses in y.
 
-    This version is for hinges, ball joints, welds and free bodies. The results are stored in `joints`, beginning at
+    The joints must be hinges, ball joints, welds or free bodies. The results are stored in `joints`, beginning at
     element j. The data of the eight joints begin at element i of `parents`, s of y, p of `posture` (orientations of
     joint frames) and c of `bodies`.
     """
@@ -183,7 +183,7 @@ def velocity_gap(
 ) -> None:
     """Set the prescribed relative velocities of eight joints to minus the rates of their residuals in state y.
 
-    This version is for hinges, ball joints, welds and free bodies. The results are stored in `joints`, beginning at
+    The joints must be hinges, ball joints, welds or free bodies. The results are stored in `joints`, beginning at
     element j. The data of the eight joints begin at element i of `parents`, s of y, p of `posture` (orientations and
     angular velocities of joint frames) and c of `bodies`.
     """
@@ -229,7 +229,8 @@ def velocity_gap_of_any(
 def store_gaps(joints: Any, j: Any, shift: Any, turn: Any) -> None:
     """Store the prescribed relative displacements of eight joints, from element j of `joints` on.
 
-    `shift` are the translations, `turn` the rotations. They take the place of accelerations due to velocities.
+    `shift` are the translations, `turn` the rotations. They are stored in the elements that otherwise contain the
+    relative accelerations due to velocities.
     """
     zero = zero_of(joints)
     store_rows(joints, j + SHIFT_BIAS, JOINT_NUMBERS, [*shift, zero, *turn, zero])
@@ -257,10 +258,10 @@ def gaps(recursion: Recursion, y: np.ndarray, level: int) -> None:
 
 
 def travel_of(bodies: Any, c: Any, gap: Any) -> Any:
-    """Return the components of vectors `gap` along the axes of slider and cylindrical joints, zero for other joints.
+    """Return the components of vectors `gap` along the axes of slider and cylindrical joints.
 
-    The vectors are in the joint frames of the parents. The constants of the eight bodies begin at element c of
-    `bodies`.
+    They are zero for other joints. The vectors are in the joint frames of the parents. The constants of the eight
+    bodies begin at element c of `bodies`.
     """
     return dot(load3(bodies, c + 8 * AXIS), gap) * load(bodies, c + 8 * SLIDING)
 
@@ -272,10 +273,10 @@ def store_travel(
     """Store the arms and second axes of eight joints at state y, and complete their accelerations due to velocities.
 
     The arm is the vector from the joint point of the parent to that of the body, which depends on the state for slider
-    and cylindrical joints. The second axis of a universal joint is fixed in the parent. The relative accelerations due
-    to velocities are increased by the contributions of both, see the module docstring. The results are stored in
-    `joints`, beginning at element j. The data of the eight joints begin at element i of `parents`, s of y, p of
-    `posture` (orientations and angular velocities of joint frames) and c of `bodies`.
+    and cylindrical joints. The second axis of a universal joint is fixed in the parent. Sliding and rotation about two
+    axes contribute to the relative accelerations due to velocities; these contributions, given in the module docstring,
+    are added. The results are stored in `joints`, beginning at element j. The data of the eight joints begin at element
+    i of `parents`, s of y, p of `posture` (orientations and angular velocities of joint frames) and c of `bodies`.
     """
     neighbors, zero = Neighbors.of(posture, parents, i, p), zero_of(joints)
     axis, of_parent = load3(bodies, c + 8 * AXIS), neighbors.of_parent
@@ -298,9 +299,9 @@ def travels(recursion: Recursion, y: np.ndarray) -> None:
     """Store the arms and second axes of all joints at state y, and complete their accelerations due to velocities.
 
     The arm is the vector from the joint point of the parent to that of the body, which depends on the state for slider
-    and cylindrical joints. The second axis of a universal joint is fixed in the parent. The relative accelerations due
-    to velocities are increased by the contributions of both, see the module docstring. The results are stored in
-    `recursion.joints`.
+    and cylindrical joints. The second axis of a universal joint is fixed in the parent. Sliding and rotation about two
+    axes contribute to the relative accelerations due to velocities; these contributions, given in the module docstring,
+    are added. The results are stored in `recursion.joints`.
     """
     bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
     for block in range(posture.shape[0] // POSTURES):

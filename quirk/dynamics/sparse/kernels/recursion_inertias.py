@@ -86,9 +86,9 @@ def body_inertia(constants: Any, joints: Any, articulated: Any, b: Any, j: Any, 
 
 
 def turned_rows(E: Any, columns: Any, rows: Any, width: int) -> Any:
-    """Return the rows of E B E^T for a rotation matrix E and a matrix B; None represents a zero row of B.
+    """Return the rows of E B E^T for a rotation matrix E and a matrix B (3, 3); None represents a zero row of B.
 
-    E is given by its elements and by `columns`, B by `rows`. All columns of B but the first `width` are zero.
+    E is given by its elements and by `columns`, B by `rows`. Only the first `width` columns of B are nonzero.
     """
     right = [row if row is None else combined([spread(row, c) for c in range(width)], columns[:width]) for row in rows]
     return [combined(line, right) for line in E]
@@ -104,14 +104,14 @@ def arm_cross(arm: Any, rows: Any) -> Any:
 def transmit_inertia(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, reduced: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the inertia and load that a joint transmits, in the frame of the parent, to those of preceding children.
+    """Add the inertia and load that a joint transmits, in the frame of the parent, to the sum over preceding children.
 
     `reduced` contains the rows of the blocks M, H^T and J after elimination of the joint, the force and the moment. Its
-    last rows may be None, which represents zero; the columns of M and H^T that correspond to such rows of M, and those
-    of J that correspond to such rows of J, are then zero, too. The vector from the joint point of the parent to that of
-    the body begins at element b + ARM of `constants`, the data of the joint at element j of `joints`. The transmitted
-    inertia and load are added to the sum over preceding children of the parent, at element `added_to` of `articulated`,
-    and the new sum is stored at element `total`.
+    last rows may be None, which represents zero. The columns of M and H^T that correspond to zero rows of M, and the
+    columns of J that correspond to zero rows of J, are then zero, too. The vector from the joint point of the parent to
+    that of the body begins at element b + ARM of `constants`, the data of the joint at element j of `joints`. The sum
+    over preceding children of the parent is read at element `added_to` of `articulated`, and the new sum is stored at
+    element `total`.
     """
     M, T, J, force, moment = reduced
     shifts, turns = (sum(row is not None for row in rows) for rows in (M, J))
@@ -235,9 +235,9 @@ def pass_weld(
 def open_driven_hinge(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the inertia and load of the body of a driven hinge to those of the parent, and keep the load of the driver.
+    """Add the inertia and load of the body of a driven hinge to those of the parent, and store data of its driver.
 
-    The arguments are those of `pass_weld`.
+    The load of the driver is later computed from these data. The arguments are those of `pass_weld`.
     """
     inertia = body_inertia(constants, joints, articulated, b, j, children)
     store_hinge_driver_load(joints, j, inertia)
@@ -246,7 +246,10 @@ def open_driven_hinge(
 
 @traced
 def close_driven_hinge(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
-    """Keep the load of the driver of a hinge on the ground; the arguments are those of `close_hinge`."""
+    """Store the data from which the load of the driver of a hinge on the ground is computed.
+
+    The arguments are those of `close_hinge`.
+    """
     store_hinge_driver_load(joints, j, body_inertia(constants, joints, articulated, b, j, children))
 
 
@@ -254,9 +257,9 @@ def close_driven_hinge(joints: Any, constants: Any, articulated: Any, j: Any, b:
 def open_driven_slider(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the inertia and load of the body of a driven slider to those of the parent, and keep the load of the driver.
+    """Add the inertia and load of the body of a driven slider to those of the parent, and store data of its driver.
 
-    The arguments are those of `pass_weld`.
+    The load of the driver is later computed from these data. The arguments are those of `pass_weld`.
     """
     inertia = body_inertia(constants, joints, articulated, b, j, children)
     store_slider_driver_load(joints, j, inertia)
@@ -265,7 +268,10 @@ def open_driven_slider(
 
 @traced
 def close_driven_slider(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
-    """Keep the load of the driver of a slider on the ground; the arguments are those of `close_hinge`."""
+    """Store the data from which the load of the driver of a slider on the ground is computed.
+
+    The arguments are those of `close_hinge`.
+    """
     store_slider_driver_load(joints, j, body_inertia(constants, joints, articulated, b, j, children))
 
 
@@ -370,7 +376,7 @@ close_universal = specialized(eliminated_universal)
 def gather_free(
     joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
 ) -> None:
-    """Store the articulated inertia of a free body and the load on it, which include those of its children.
+    """Store the articulated inertia of a free body and the load on it, including the contributions of its children.
 
     The lower triangle of the inertia is stored in `blocks`. The data of the free body begin at element j of `joints`, k
     of `blocks` and b of `constants`, and the sum of the inertias and loads transmitted by the children at element

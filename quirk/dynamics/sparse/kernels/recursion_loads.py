@@ -2,8 +2,8 @@
 
 The arrays are described in the module `recursion`. Integer arguments are offsets into flat arrays: j of a joint in
 `joints`, b of its body in `constants`, and k of the joint in `blocks`. Three are offsets of sums of loads in
-`articulated`: `children` of the sum over the children of the body, `added_to` of the sum over those siblings of the
-body that precede it, and `total` of that sum plus the load of the body, which is written.
+`articulated`: `children` of the sum over the children of the body; `added_to` of the sum over the preceding children of
+its parent; and `total` of the sum that also includes the body, which is written.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from .recursion_vectors import (
 
 
 def loads_of(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
-    """Return the force and moment on a body plus those transmitted by its children, in its joint frame.
+    """Return the force and moment on a body plus the loads transmitted by its children, in its joint frame.
 
     The data of the joint begin at element j of `joints`, and the sum of the loads transmitted by the children at
     element `children` of `articulated`.
@@ -67,13 +67,13 @@ def loads_of(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
 def transmit_loads(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, force: Any, moment: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the force and moment that a joint transmits, in the frame of the parent, to those of preceding children.
+    """Add the force and moment that a joint transmits, in the frame of the parent, to the sum over preceding children.
 
-    `force` and `moment` list the components that the joint transmits, the first 0, 2 or 3, each as a vector with equal
-    elements. The moment is transferred from the joint point of the body to that of the parent; the vector between both
-    begins at element b + ARM of `constants`. The data of the joint begin at element j of `joints`. The transmitted load
-    is added to the sum over preceding children of the parent, at element `added_to` of `articulated`, and the new sum
-    is stored at element `total`.
+    `force` and `moment` are lists of the first 0, 2 or 3 components, each a vector with equal elements; the missing
+    components are zero. The moment is transferred from the joint point of the body to that of the parent; the vector
+    from the latter to the former begins at element b + ARM of `constants`. The data of the joint begin at element j of
+    `joints`. The sum over preceding children of the parent is read at element `added_to` of `articulated`, and the new
+    sum is stored at element `total`.
     """
     columns = load_vectors(joints, j + COLUMNS)
     force = combined(force, columns[: len(force)])

@@ -61,9 +61,9 @@ AXIS_Z = np.array([0.0, 0.0, 1.0, 0.0])
 def locked_acceleration(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased: bool) -> Any:
     """Return the linear and angular acceleration of a body whose joint is locked, in its joint frame.
 
-    They are computed from those of the parent and, if `biased`, from the relative accelerations of the joint due to
-    velocities. The vector from the joint point of the parent to that of the body begins at element b + ARM of
-    `constants`. The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`.
+    They are computed from the accelerations of the parent and, if `biased`, from the relative accelerations of the
+    joint due to velocities. The vector from the joint point of the parent to that of the body begins at element b + ARM
+    of `constants`. The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`.
     """
     shift, turn = load4(joints, parent + SHIFT), load4(joints, parent + TURN)
     shift = shift + cross4(turn, load4(constants, b + ARM))
@@ -242,7 +242,7 @@ def follow_all(recursion: Recursion, biased: bool) -> None:
 def set_ground(recursion: Recursion, falling: bool) -> None:
     """Set the acceleration of the ground to minus the gravitational acceleration if `falling`, otherwise to zero.
 
-    With the accelerated ground, accelerations are relative to free fall, so that weights are not needed.
+    If `falling`, all accelerations are relative to free fall, and weights need not be applied.
     """
     joints, count = recursion.joints, recursion.entries.shape[0] // JOINT_ENTRIES
     for o in range(JOINT_NUMBERS * count, joints.shape[0], JOINT_NUMBERS):
@@ -254,8 +254,8 @@ def set_ground(recursion: Recursion, falling: bool) -> None:
 def lock_all(recursion: Recursion) -> None:
     """Compute the displacements of all bodies due to prescribed relative displacements of all joints.
 
-    The prescribed displacements are stored in `recursion.joints` in the place of relative accelerations due to
-    velocities. The joints do not move otherwise; free bodies and the ground do not move.
+    The prescribed displacements are stored in the elements of `recursion.joints` that otherwise contain relative
+    accelerations due to velocities. All degrees of freedom are locked; free bodies and the ground do not move.
     """
     entries, joints, constants = recursion.entries, recursion.joints, recursion.body_constants
     count = entries.shape[0] // JOINT_ENTRIES

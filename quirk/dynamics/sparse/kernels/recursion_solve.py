@@ -4,9 +4,9 @@ For the joints of the forest, neither constraint rows nor multipliers are comput
 forest, and relations between its joints, are added as rows (`closing_solve`). At states that satisfy the constraints,
 the accelerations equal those computed from constraint rows; at other states they differ in proportion to the violation.
 
-Displacements that satisfy the linearized constraints are computed in two parts: those with locked joints, and those due
-to the inertia loads of the first part. The factorization of a nearby state can then be used, and only loads are
-transmitted, no inertias.
+Displacements that satisfy the linearized constraints are computed in two parts: the displacements with locked joints,
+and the response of the forest to their inertia loads. The factorization of a nearby state can then be used, as only
+loads are transmitted and no inertias.
 """
 
 from __future__ import annotations
@@ -148,7 +148,8 @@ def factorise_forest(mechanism: Mechanism, t: float, y: np.ndarray, loaded: bool
 def move_postures(mechanism: Mechanism, y: np.ndarray) -> None:
     """Compute the orientations and angular velocities of all joint frames at state y, in `recursion.posture`.
 
-    The articulated inertias of the last factorization are kept, and are marked as those of another state.
+    The articulated inertias of the last factorization are kept; FACTORED is set to ELSEWHERE, because they belong to
+    another state.
     """
     postures(mechanism.recursion, y)
     put(mechanism.work.summary, FACTORED, ELSEWHERE)
@@ -173,9 +174,9 @@ def moved_since_factorization(mechanism: Mechanism, y: np.ndarray, length: float
 def correct_recursively(mechanism: Mechanism, t: float, y: np.ndarray, level: int, length: float) -> float:
     """Perform one iteration of the projection of y onto the constraints at time t (s), in place.
 
-    `level` selects poses or velocities. Returns the largest change of a body: the root of the sum of squares of its
-    rotation (rad or rad/s) and of its translation divided by `length` (m). The last factorization of the recursion is
-    used.
+    `level` selects poses or velocities. The last factorization of the recursion is used. Returns the largest change
+    over all bodies. The change of a body is the root of the sum of squares of its rotation (rad or rad/s) and of its
+    translation divided by `length` (m).
     """
     recursion, work = mechanism.recursion, mechanism.work
     move_postures(mechanism, y)
@@ -196,9 +197,9 @@ def correct_recursively(mechanism: Mechanism, t: float, y: np.ndarray, level: in
 
 @kernel
 def remaining_residuals(mechanism: Mechanism, t: float, y: np.ndarray, level: int) -> None:
-    """Set work.rhs to minus the residuals that the present displacements leave in the loop-closing rows.
+    """Set work.rhs to minus the residuals of the loop-closing rows after the displacements of the forest.
 
-    The displacements, in mechanism.recursion, are those of the forest without these rows. `level` selects poses or
+    The displacements, in mechanism.recursion, do not take the loop-closing rows into account. `level` selects poses or
     velocities. t is the time (s), and y the state.
     """
     nodes, work, own = mechanism.nodes, mechanism.work, mechanism.closings.nodes

@@ -101,7 +101,7 @@ def back(R: Any, a: Any) -> Any:
 
 
 def load_four(array: Any, o: Any) -> Any:
-    """Return the quaternions of eight bodies, as four vectors of eight elements, from index o of an array on."""
+    """Return the quaternions of eight bodies, from index o of an array on, as four vectors of eight elements."""
     return load(array, o), load(array, o + 8), load(array, o + 16), load(array, o + 24)
 
 
@@ -113,13 +113,14 @@ def indices_of(table: Any, o: Any) -> list[Any]:
 def gathered_components(array: Any, indices: Any, first: int, count: int) -> Any:
     """Return `count` components of eight bodies, from component `first` on, as vectors of eight elements.
 
-    `indices` are the positions of component 0 of each body in `array`; component c follows 8 c elements later.
+    `indices` are the positions of component 0 of each body in `array`; successive components of a body are eight
+    elements apart.
     """
     return tuple(gathered(array, [i + 8 * (first + c) for i in indices]) for c in range(count))
 
 
 def store_rows(array: Any, o: Any, width: int, vectors: Any) -> None:
-    """Store eight components of eight joints in `array`, those of one joint successively, from index o on.
+    """Store eight components of eight joints in `array`, the components of one joint successively, from index o on.
 
     `vectors` are the components, each a vector over the eight joints; `width` is the distance in elements between
     joints.
@@ -131,8 +132,8 @@ def store_rows(array: Any, o: Any, width: int, vectors: Any) -> None:
 def load_rows(array: Any, o: Any, width: int) -> Any:
     """Return eight components of eight joints, each as a vector over the joints.
 
-    The components of one joint are stored successively; those of the first joint begin at index o of `array`, and
-    `width` is the distance in elements between joints.
+    The components of a joint are stored successively, for the first joint from index o of `array` on; `width` is the
+    distance in elements between joints.
     """
     return transposed8([load(array, o + width * k) for k in range(8)])
 

@@ -95,8 +95,8 @@ def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarra
 
     A is the matrix of constraint rows, stored in work.G, and W a factor of the inverse mass matrix, M^-1 = W W^T. The
     squared norms are the diagonal of A M^-1 A^T. `inverse_mass` (K,) is the sum of 1/m over both bodies of each of K
-    nodes (joints), 1/kg; `side_inverse_mass` is 1/m, 1/kg, for each body of each relation, a constraint defined by a
-    function.
+    nodes (joints), 1/kg. `side_inverse_mass` is 1/m of each body of each relation, a constraint defined by a function,
+    1/kg.
     """
     for n in range(nodes.rows.shape[0]):
         lengths = splat(0.0)
@@ -192,10 +192,10 @@ def mass_metric_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 def factorise_selected(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Factorize the selected rows in the mass metric, and choose the factorization and the lower limits of the pivots.
 
-    Rows are selected if their distance in work.measure, that from the span of other rows in the uniform metric, is
-    nonzero. The lower limits (work.floor) of all other rows are infinite. That of a selected row is its squared
-    distance in the mass metric, times the square of `rank_tolerance` over its distance in the uniform metric. Smallest
-    pivot, method and other results are stored in work.summary. t is the time (s), and y the state.
+    A row is selected if its distance in work.measure, from the span of other rows in the uniform metric, is nonzero.
+    Its lower limit in work.floor is its squared distance in the mass metric, times the square of `rank_tolerance` over
+    its distance in the uniform metric. The lower limits of all other rows are infinite. The smallest pivot, the method
+    and other results are stored in work.summary. t is the time (s), and y the state.
     """
     nodes, work = mechanism.nodes, mechanism.work
     mass_metric_rows(mechanism, t, y)
@@ -260,8 +260,8 @@ def adapt_method(work: Workspace) -> None:
     """Choose the factorization and the number of solves from the smallest pivot and the convergence rate.
 
     The choice is stored as METHOD and PASSES in work.summary. For systems without loops, the degrees of freedom of
-    joints are eliminated if the smallest pivot is at most SQUARED. One such solve is assumed to reduce the residual as
-    much as a solve by reflections, or by the observed rate RATE if that is slower.
+    joints are eliminated if the smallest pivot is at most SQUARED. One solve by this method or by reflections is
+    assumed to leave the fraction REFLECTED of the residual, or the observed fraction RATE if that is larger.
     """
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
     if work.summary[METHOD] == BLOCKS and work.summary[FOREST] > 0.0 and not least > SQUARED:
@@ -314,8 +314,8 @@ def monitor_rows(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bo
     """Check the selected rows after an evaluation of y' at time t (s) and a state y on the constraints.
 
     If the smallest pivot has become too small, `rank` rows are selected again. The factorization and the number of
-    solves are adapted. Returns whether y' must be evaluated again, because another selection, another factorization or
-    more solves are used.
+    solves are adapted. Returns whether y' must be evaluated again, because the selection or the factorization has
+    changed or more solves are needed.
     """
     work = mechanism.work
     method, passes = work.summary[METHOD], work.summary[PASSES]

@@ -80,7 +80,10 @@ class Relations(NamedTuple):
         return int(self.entries[RELATION_SIZE * r + index])
 
     def starts(self, r: int) -> list[int]:
-        """Return the index in the array G of the loads of relation r on each of its bodies; for calls from Python."""
+        """Return the first index in G of the loads of relation r on each of its bodies; for calls from Python.
+
+        G is the array of all constraint rows.
+        """
         sides = self.sides.reshape(-1, SIDE_ENTRIES)[self.entry(r, SIDE) : self.entry(r, SIDE_END)]
         return [int(start) for start in sides[:, G_AT]]
 
@@ -134,9 +137,9 @@ def relation_rows(
     """Compute the constraint rows A of relation r, in G, and their right-hand sides b - A a.
 
     A relation is a constraint defined by a function. The rows are written to the elements of G listed in
-    `relations.sides` for each of its bodies, and the right-hand sides to `rhs`, from index o on. a are the
-    accelerations in `kin`, which also contains the kinematics of all bodies. Baumgarte's terms 2 alpha Phi_dot + beta^2
-    Phi, with the residuals Phi, are subtracted from b. t is the time (s), and y the state.
+    `relations.sides` for each of its bodies, and the right-hand sides to `rhs`, from index o on. `kin` contains the
+    kinematics of all bodies and their accelerations a. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi, with the
+    residuals Phi, are subtracted from b. t is the time (s), and y the state.
     """
     evaluate_relation(relations, r, t, y, kin)
     e = RELATION_SIZE * r
@@ -167,9 +170,10 @@ def relation_rows(
 def relation_residuals(
     relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray, o: int
 ) -> None:
-    """Write the residuals of relation r, a constraint defined by a function, or their rates for `order` 1, to `out`.
+    """Write the residuals of relation r, or their rates if `order` is 1, to `out`, from index o on.
 
-    They begin at index o. t is the time (s), y the state, and `kin` the kinematics of all bodies.
+    A relation is a constraint defined by a function. t is the time (s), y the state, and `kin` the kinematics of all
+    bodies.
     """
     evaluate_relation(relations, r, t, y, kin)
     e = RELATION_SIZE * r

@@ -168,10 +168,11 @@ def hinge_rows(
 ) -> None:
     """Write the rows of node n, a coincidence with perpendicular directions, to G and their right-hand sides to `rhs`.
 
-    Each further row keeps a direction u of body i perpendicular to a direction v of body j. With the angular velocity w
-    and angular acceleration a of j relative to i, the angular velocity w_i of body i, and n = u x v: (u . v)'' = -(a +
-    w x w_i) . n - (w x u) . (w x v). The kinematics of bodies i and j begin at indices ki and kj of `kin`; `direction`
-    is described in `Nodes`, `units` contains the inertial axes, and `joint` is the motion of the joint.
+    The first three rows keep two points coincident. Each further row keeps a direction u of body i perpendicular to a
+    direction v of body j. With the angular velocity w and angular acceleration a of j relative to i, the angular
+    velocity w_i of body i, and n = u x v: (u . v)'' = -(a + w x w_i) . n - (w x u) . (w x v). The kinematics of bodies
+    i and j begin at indices ki and kj of `kin`; `direction` is described in `Nodes`, `units` contains the inertial
+    axes, and `joint` is the motion of the joint.
     """
     g, e, w = G_SIZE * n, load3(units, 0), minus(joint.w_j, joint.w_i)
     u = turned(kin, ki, load3(direction, 48 * n))
@@ -208,7 +209,7 @@ def bilinear_rows(
     of the joint. y is the state, and `kin` contains the kinematics of all bodies.
     """
     ki, kj, si, sj = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], nodes.state[2 * n], nodes.state[2 * n + 1]
-    # Positions first: far from the origin their difference is exact where a sum is not.
+    # The positions are subtracted first: far from the origin their difference is exact, but a sum with an arm is not.
     d = plus(minus(body_vector(y, sj + 8 * POSITION), body_vector(y, si + 8 * POSITION)), minus(joint.s_j, joint.s_i))
     d1 = plus(
         minus(body_vector(y, sj + 8 * VELOCITY), body_vector(y, si + 8 * VELOCITY)), minus(joint.s1_j, joint.s1_i)
@@ -253,11 +254,11 @@ def constraint_rows(
 ) -> None:
     """Compute the constraint rows A, in G, and b - A a, in `rhs`, for the nodes visits[begin:end].
 
-    A row consists of the force on body j and scaled moments on bodies i and j; a are the unconstrained accelerations,
-    and the rows prescribe A times the accelerations to be b. Moments are computed in body axes, so that a force through
-    the axis of a slender body has exactly zero moment about it. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi, with
-    the residuals Phi, are subtracted from b. `visits` lists the nodes in the order in which they are required; t is the
-    time (s), y the state, and `kin` contains the kinematics of all bodies.
+    The rows prescribe A times the accelerations to be b, and a are the unconstrained accelerations. A row consists of
+    the force on body j and the scaled moments on bodies i and j. Moments are computed in body axes, so that a force
+    through the axis of a slender body has exactly zero moment about it. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi,
+    with the residuals Phi, are subtracted from b; `alpha` and `beta` are in 1/s. `visits` lists the nodes in the order
+    in which they are required; t is the time (s), y the state, and `kin` contains the kinematics of all bodies.
     """
     stabilised = alpha > 0.0 or beta > 0.0
     for visit in range(begin, end):
@@ -280,7 +281,7 @@ def constraint_rows(
 
 @kernel
 def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray) -> None:
-    """Write the residuals Phi of all rows, or their rates for `order` 1, to `out`, eight elements for each node.
+    """Write the residuals Phi of all rows, or their rates if `order` is 1, to `out`, eight elements for each node.
 
     t is the time (s), y the state, and `kin` contains the kinematics of all bodies.
     """
@@ -290,7 +291,7 @@ def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int
 
 @kernel
 def residuals_of(nodes: Nodes, n: int, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray) -> None:
-    """Write the residuals Phi of node n, or their rates for `order` 1, to its elements of `out`.
+    """Write the residuals Phi of node n, or their rates if `order` is 1, to its elements of `out`.
 
     t is the time (s), y the state, and `kin` contains the kinematics of all bodies.
     """

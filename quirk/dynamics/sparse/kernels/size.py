@@ -1,4 +1,4 @@
-"""Largest acceleration of a system, the scale of errors of accelerations, and the ratio of its inertias.
+"""Largest acceleration of a system, by which errors of accelerations are scaled, and the ratio of its inertias.
 
 Angular accelerations are multiplied by a length of the body.
 """
@@ -27,7 +27,7 @@ MODERATE_IN_LOOPS = 1e5
 
 @kernel
 def largest_acceleration(mechanism: Mechanism) -> float:
-    """Return the largest acceleration of a body due to the loads in work.wrench, but at least that of gravity, m/s^2.
+    """Return the largest acceleration of a body due to the loads in work.wrench, at least that of gravity, m/s^2.
 
     Angular accelerations are multiplied by the length of the body.
     """
@@ -78,9 +78,9 @@ def bound_of(mechanism: Mechanism, magnitudes: np.ndarray) -> float:
 
 @kernel
 def mass_ratio(mechanism: Mechanism) -> float:
-    """Return the ratio of the largest mass to the smallest inertia of all bodies.
+    """Return the ratio of the largest mass of all bodies to the smallest inertia of all bodies.
 
-    An inertia is a mass, or a principal moment of inertia divided by the squared length of the body.
+    An inertia is a mass, or a principal moment of inertia divided by the squared length of the body, kg.
     """
     constants, alike = mechanism.constants, mechanism.work.uniform.constants
     heaviest = lightest = splat(0.0)
@@ -94,10 +94,10 @@ def mass_ratio(mechanism: Mechanism) -> float:
 
 @traced
 def inverse_inertia(constants: Any, alike: Any, c: Any) -> Any:
-    """Return the sums of the inverse principal moments of inertia, times the squared length, of eight bodies, 1/kg.
+    """Return the sums of the inverse principal moments of inertia of eight bodies, times the squared length, 1/kg.
 
-    `constants` and `alike` are the constants of bodies in the mass metric and in the uniform metric, which contain the
-    inertias and the lengths. The block of eight bodies begins at index c of both.
+    `constants` and `alike` are the constants of the bodies in the mass metric, which contain the inertias, and in the
+    uniform metric, which contain the lengths. The block of eight bodies begins at index c of both arrays.
     """
     entries = [load(constants, c + 8 * (FACTOR + k)) for k in range(9)]
     squares = sum([w * w for w in entries[1:]], entries[0] * entries[0])

@@ -1,7 +1,7 @@
 """Error and tolerance of the integrated work of force elements and constraints, per step.
 
-The motion does not depend on this work. The error of the work therefore has a separate tolerance, which is an energy;
-see `quirk.dynamics.model.work_tolerance`.
+The motion does not depend on the integrated work. The error of the work therefore has a separate tolerance, which is an
+energy; see `quirk.dynamics.model.work_tolerance`.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
 def work_tolerance(
     mechanism: Mechanism, y: np.ndarray, slope: np.ndarray, past_work: float, h: float, rtol: float, atol: float
 ) -> tuple[float, float]:
-    """Return the tolerance of the work in a step: a constant part (J), and a part to be multiplied by its size h (W).
+    """Return the tolerance of the work in a step, as a constant part (J) and a factor of the step size h (W).
 
     h is the size of the step (s). `y` is the state of the last evaluation, whose loads and multipliers are still
-    stored, and `slope` the derivative y' in this evaluation; `past_work` is the sum of the magnitudes of all work up to
+    stored, and `slope` the derivative y' in this evaluation. `past_work` is the sum of the magnitudes of all work up to
     this state, J. `rtol` and `atol` are the relative and absolute tolerances.
     """
     forces, constants = mechanism.forces, mechanism.constants
@@ -117,7 +117,7 @@ def working_loads(mechanism: Mechanism, slope: np.ndarray, fastest: float, turni
 
 @kernel
 def scaled_loads(mechanism: Mechanism) -> float:
-    """Return the sum of all loads that do work, times the largest of all loads, both in the mass metric, W/s.
+    """Return the sum of all loads that do work, times the largest of all loads, W/s; both are in the mass metric.
 
     In the mass metric a force is divided by the square root of the mass, and a moment by the square root of the moment
     of inertia.

@@ -25,10 +25,10 @@ class Uniform(NamedTuple):
     Attributes
     ----------
     constants : constants of the bodies
-    inverse_mass, side_inverse_mass : inverse masses: summed over the bodies of each joint, and of each body of each
-        relation (a constraint defined by a function)
-    scale, weight : factors of forces in the orthogonal factorization: for each joint at each body, and in products of
-        rows that couple joints with hubs
+    inverse_mass : sum of the inverse masses of both bodies of each joint
+    side_inverse_mass : inverse mass of each body of each relation, a constraint defined by a function
+    scale : factor of the forces of each joint at each body, in the orthogonal factorization
+    weight : factors of the forces in products of rows that couple joints with hubs
     """
 
     constants: np.ndarray
@@ -42,8 +42,8 @@ class Uniform(NamedTuple):
 class Extended(NamedTuple):
     """Lower parts of double-double numbers, for loads whose round-off in doubles would be too large.
 
-    A double-double number is the sum of a double and a lower part. The higher parts are in the arrays of the same names
-    in `Workspace`, or in the array given in brackets.
+    A double-double number is the sum of a double, its higher part, and a much smaller double, its lower part. The array
+    of `Workspace` with the higher parts has the same name, or is given in brackets.
 
     Attributes
     ----------
@@ -82,7 +82,8 @@ class Workspace(NamedTuple):
     sum, residual, terms : (8 K,) multipliers and residual during refinement, and the sum of the magnitudes of the terms
         that cancel in the residual
     B, Q : blocks of the factorization of S
-    wrench, applied_wrench : loads on bodies, and their values before constraint loads were added
+    wrench : loads on bodies
+    applied_wrench : loads on bodies before constraint loads are added
     motion, change : velocities, accelerations or displacements of bodies, with rotations multiplied by W^-1
     unprojected : positions, orientations and velocities of bodies before their projection onto the constraints
     lengths : (8 K,) squared norms of the rows A W

@@ -19,7 +19,8 @@ from numba.extending import overload
 from quirk.forces.value import FAILED
 from quirk.jit.function_pointers import pointer_to_compiled
 
-# Sizes of the arguments of functions of a body's motion, and of a joint's coordinate and rate; 0 for scalars.
+# Numbers of components of the arguments after the time: position, quaternion, velocity and angular velocity of a body;
+# or coordinate and rate of a joint. 0 denotes a scalar.
 OF_BODY, OF_JOINT = (3, 4, 3, 3), (0, 0)
 INPUTS = sum(OF_BODY)
 INPUT_ROOM = 2 * INPUTS

@@ -35,7 +35,8 @@ from .callbacks import compiled_pointer, is_compiled
 from .law_code import Made, law_code
 from .motion_functions import place_functions
 
-# Maximum number of laws with user functions for which machine code is generated; further ones call their functions.
+# Maximum number of different laws whose machine code inlines user functions. Machine code of further laws calls the
+# user functions instead.
 MOST_WRITTEN = 100
 
 
@@ -110,9 +111,9 @@ class Applied:
         return next(iter(self._troubles.values()), None)
 
     def undefined(self, t: float) -> InputError | None:
-        """Return an InputError for the first law whose last evaluation gave non-finite loads, None if all are finite.
+        """Return an InputError for the first law whose last evaluation gave non-finite loads; None if there is none.
 
-        `t` is the time of that evaluation, s.
+        `t` is the time of the last evaluation, s.
         """
         for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
             found = undefined(element, layout, t, *self._parts(e, layout))
@@ -162,7 +163,7 @@ class Applied:
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray | None = None) -> None:
         """Set the reference angles for counting full turns in force laws.
 
-        The references are the angles (K, 3), rad, of K joints at time t (s), and their rates, rad/s, by default zero.
+        `angles` (K, 3) are the angles of K joints at time t (s), rad, and `rates` their rates, rad/s, by default zero.
         Angles in a law are shifted by full turns to the values nearest to the reference, extrapolated with its rate.
         """
         if not self._turning:
@@ -224,8 +225,8 @@ class Applied:
         Parameters
         ----------
         function : function of the time, s
-            It returns False if it was skipped because its inputs were not finite, as in a step that will be rejected:
-            an error stored before is then kept. Any other return value is ignored.
+            The return value False means that the call was skipped, because the inputs were not finite, as in a step
+            that will be rejected. A stored error is then kept. Any other return value is ignored.
         title : title of the function, under which its calls are counted; "" for no count
         """
         self._calls_python = True
@@ -266,7 +267,7 @@ class Applied:
                 self.called += [v.source for v, out in zip(element.functions, in_python, strict=True) if out]
                 return self._keep(made)
             except BranchingError:
-                pass  # it branches on values, which machine code does not support
+                pass  # the law branches on values, which machine code does not support
             except Exception:
                 if element.built_in:
                     raise
@@ -286,7 +287,7 @@ class Applied:
         return self._keep(pointer_to_python(self.watched(law, f"{element}")))
 
     def _machine_code(self, element: ForceElement, layout: LawLayout) -> Made:
-        """Return machine code for a force law, and a flag for each of its user functions: whether it runs in Python.
+        """Return machine code for a force law, and for each of its user functions whether it runs in Python.
 
         User functions are inlined in the machine code, except those that are refused or cannot be compiled.
         """

@@ -14,7 +14,7 @@ from quirk.jit.shared_code import SharedCode
 
 from ..taylor.tapes import prints_of
 
-# Machine code, and whether each user function in it runs in Python.
+# Machine code of a force law, and for each of its user functions whether it runs in Python.
 Made = tuple[Native, tuple[bool, ...]]
 
 CODE = SharedCode[Made]()
@@ -23,8 +23,8 @@ CODE = SharedCode[Made]()
 def law_code(element: ForceElement, layout: LawLayout, refused: Sequence[bool]) -> Made:
     """Return machine code for the law of a force element; elements of the same structure share it.
 
-    `refused` contains a flag for each user function: whether it must run in Python. The result is a pair: the machine
-    code, and a flag for each user function that is called in Python.
+    `refused` contains, for each user function, whether it must run in Python. The result is a pair: the machine code,
+    and for each user function whether it is called in Python.
     """
     prints = prints_of(element)
     key = None if prints is None else (element.structure, prints, layout, tuple(refused))

@@ -58,7 +58,7 @@ def law_pointer(
             keep = prints is not None and not element.of_user
             return CODE.get(key, lambda: _generated(fill, layout.inputs, layout.outputs, keep))
         except BranchingError:
-            pass  # it branches on values, or a function accepts floats only
+            pass  # the law branches on values, or a function accepts floats only
         except Exception:
             if element.built_in and not element.functions:
                 raise

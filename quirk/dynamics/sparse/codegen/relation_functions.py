@@ -87,8 +87,8 @@ class Related:
     def gradient_starts(self, r: int, frame: int) -> np.ndarray:
         """Return, for each row of relation r, the index in `table.outputs` of its gradient with respect to a frame.
 
-        The gradient is with respect to translation and rotation of the frame. Its Taylor coefficients in time are
-        stored from this index on, in increasing order, eight elements each.
+        The gradient is with respect to translation and rotation of the frame. Its Taylor coefficients in time begin at
+        this index, in increasing order, with eight elements each.
         """
         layout, terms = self.layouts[r], self.layouts[r].gradient_order + 1
         first = self.table.entry(r, OUTPUT) + layout.first_gradient
@@ -106,7 +106,7 @@ class Related:
                 return _compiled(relation, layout, self._resting)
             except BranchingError:
                 # The function branches on values, which machine code does not support.
-                with contextlib.suppress(TypeError):  # without weak references it is tried again
+                with contextlib.suppress(TypeError):  # functions without weak references are not recorded
                     BRANCHING.add(relation.source)
         if relation.source is not None:
             self.called.append(relation.source)
@@ -125,7 +125,7 @@ class Related:
 
 
 def _branches(source: Any) -> bool:
-    """Return whether a user function is already known to branch on the values of its arguments."""
+    """Return whether a user function is recorded as branching on the values of its arguments."""
     try:
         return source in BRANCHING
     except TypeError:
@@ -135,7 +135,7 @@ def _branches(source: Any) -> bool:
 def _compiled(relation: Relation, layout: RelationLayout, resting: bool) -> Native:
     """Return machine code that computes the outputs of a relation; relations with the same function share it.
 
-    If `resting`, accelerations and higher derivatives of the bodies are zero; see `Relation.fill`.
+    If `resting`, the accelerations and higher derivatives of the bodies are zero; see `Relation.fill`.
     """
     bare = without_numbers(relation)
 
@@ -156,8 +156,8 @@ def without_numbers(relation: Relation) -> Relation:
 def shared_key(relation: Relation, *details: Hashable) -> tuple[Any, ...] | None:
     """Return a key that is equal for relations that share machine code; None if their code cannot be shared.
 
-    `details` are further parts of the key. Code of a user function is shared only if the function has a fingerprint, so
-    that it cannot change.
+    `details` are further parts of the key. Code of a user function is shared only if the function has a fingerprint,
+    which proves that it is unchanged.
     """
     prints = None if relation.source is None else fingerprint(relation.source)
     if relation.of_user and prints is None:

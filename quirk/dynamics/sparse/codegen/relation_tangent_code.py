@@ -140,8 +140,8 @@ def _multipliers(layout: RelationLayout, dual_inputs: Any) -> list[Any]:
 def _loads(layout: RelationLayout, outputs: Any, multipliers: Sequence[Any]) -> list[Any]:
     """Return the components of the constraint loads on the bodies of all frames, eight per frame.
 
-    `outputs` are the outputs of the relation, which contain the gradients of its rows, and `multipliers` those of its
-    rows.
+    `outputs` are the outputs of the relation, which contain the gradients of its rows. `multipliers` are the
+    multipliers of these rows.
     """
     components = []
     for frame in range(layout.frames):
@@ -153,7 +153,7 @@ def _loads(layout: RelationLayout, outputs: Any, multipliers: Sequence[Any]) -> 
 
 
 def _write(layout: RelationLayout, outputs: Sequence[Any], loads: Sequence[Any], target: Any) -> None:
-    """Store `outputs` in `target`, followed by the derivatives of residuals and of `loads`.
+    """Write `outputs` to `target`, followed by the derivatives of the residuals and of `loads`.
 
     Derivatives of `loads` that are zero are not stored.
     """

@@ -39,7 +39,7 @@ def constrained_motion(solver: Solver, t: float, kin: Kinematics, y: np.ndarray)
     """
     rates = solver.slots.body_states(solver.rates(t, y))
     solver.applied.check(float(t))
-    # Relations that are undefined give NaN, too.
+    # An undefined relation also gives NaN, but then the right-hand sides in `goal` are not finite.
     if not np.isfinite(rates).all() and np.isfinite(solver.work.goal[solver.tables.row_lane]).all():
         raise undetermined(solver.model, t)
     # Constraint forces are inertial forces minus applied loads.
@@ -100,8 +100,8 @@ class Dynamics:
 def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Dynamics:
     """Return accelerations, joint loads and loads of force elements at nt times and states (nt, 13 n + k).
 
-    The states are those of n bodies and k auxiliary states. `angles` (nt, K, 3), rad, are angles of K joints with full
-    turns; angles in force laws are shifted by full turns to the values nearest to these.
+    There are n bodies and k auxiliary states. `angles` (nt, K, 3) are the angles of K joints with full turns, rad, or
+    None. Angles in force laws are shifted by full turns to the values nearest to `angles`.
     """
     accelerations = np.empty((len(times), solver.slots.bodies, 6))
     loads = JointLoads(solver, solver.related)
@@ -159,7 +159,7 @@ def _along(
     times: np.ndarray,
     states: State,
 ) -> np.ndarray:
-    """Return an array (nt, m, ...) with a quantity of each of m constraint rows at nt times and states.
+    """Return the values of a quantity of each of m constraint rows at nt times and states, as an array (nt, m, ...).
 
     `of` computes the quantity at one state and time (s), with shape `shape` for each row.
     """
@@ -177,8 +177,8 @@ def _along(
 def constraint_power_along(solver: Solver, times: np.ndarray, states: State, multipliers: np.ndarray) -> np.ndarray:
     """Return the power (nt, m), W, of the constraint loads of each of m rows at nt times: lambda A v.
 
-    `multipliers` (nt, m) are the multipliers lambda. The product A v of a row and the velocities is computed as the
-    rate of its residual less that rate at zero velocities, which is due to a driver.
+    `multipliers` (nt, m) are the multipliers lambda. The product A v of a row and the velocities is the rate of the
+    residual of the row, minus its rate at zero velocities, which is due to a driver.
     """
     rates = _along(solver, solver.residual_rates, (), times, states)
     if any(placed.relation.motions or placed.relation.of_user for placed in solver.model.relations):

@@ -38,10 +38,10 @@ from ..taylor.low_order_rows import TERMS, LowOrderSeries
 from .joint_loads import JointLoads
 from .solver import Solver
 
-# Acceleration, jerk and snap.
+# Highest order of the derivatives of velocities: 1 acceleration, 2 jerk, 3 snap.
 HIGHEST_ORDER = 3
 
-# Maximum number of steps from one output time to the next, which take minutes.
+# Maximum number of steps from one output time to the next. This number of steps takes minutes.
 MOST_STEPS = 200_000
 
 
@@ -80,8 +80,8 @@ class VelocityDerivatives:
     quadrants : (nt, 2 J) quadrants of the angles of J joints, counted along tracked states
     linear : (nt, K, n, 3) accelerations of the centers of mass and their derivatives, inertial frame
     angular : (nt, K, n, 3) derivatives of the components of angular velocities in body axes
-    steps, corrections, factorisations : numbers of time steps, of iterations in projections, and of factorizations in
-        tracking
+    steps, corrections, factorisations : in tracking, the numbers of time steps, of projection iterations and of
+        factorizations
     """
 
     states: np.ndarray
@@ -323,7 +323,7 @@ class Differentiator:
     def _apply_loads(self, t: float) -> None:
         """Write one Taylor coefficient of the applied loads at time t (s) to `series.bodies`.
 
-        Compiled code requests it; its order is in `series.requested_order`.
+        The order of the coefficient is `series.requested_order`. Compiled code calls this method.
         """
         solver, k = self.solver, int(self.series.requested_order[0])
         slots, terms = solver.slots, self._bodies(k + 2)

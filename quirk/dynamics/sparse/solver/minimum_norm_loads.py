@@ -28,11 +28,12 @@ from ..symbolic.fronts import BodySides, orthogonal
 from ..symbolic.ordering import gathered, minimum_degree
 from ..symbolic.tables import SIDES, SIGNS, Tables
 
-# Rank decision: columns whose distance from other columns is below FREEDOM times their length are degrees of freedom.
-# If they are fewer than the number of independent rows implies, the threshold is multiplied by MORE, up to MOST.
+# A column is a degree of freedom if its distance from the span of other columns is below FREEDOM times its norm. If
+# fewer degrees of freedom are found than the number of independent rows implies, the threshold is multiplied by MORE,
+# up to MOST.
 FREEDOM, MORE, MOST = 1e-10, 3.0, 1e-2
 
-# Number of refinements, as the error of a solve is round-off over the smallest distance of a column.
+# Number of refinements. The error of one solve is round-off over the smallest distance of a column.
 REFINEMENTS = 2
 
 
@@ -100,9 +101,9 @@ class MinimumNormLoads:
     def _elements(self, sides: Sequence[tuple[int, int, int]], tables: Tables) -> tuple[np.ndarray, np.ndarray]:
         """Return the indices (2, s, 3, 6) of forces and moments in the array of rows, and the signs (s,) of the forces.
 
-        There are s sides, one for each body of each joint. `sides` contains three indices for each: that of the joint,
-        that of the body among the bodies of the joint, and that of the body in the model. The last index of the result
-        is the row of the joint.
+        There are s sides, one for each body of each joint. `sides` contains three indices for each: of the joint, of
+        the body among the bodies of the joint, and of the body in the model. The last axis of the result corresponds to
+        the rows of the joint.
         """
         starts, signs = np.empty((2, len(sides)), dtype=np.int64), np.ones(len(sides))
         for s, (e, side, _) in enumerate(sides):

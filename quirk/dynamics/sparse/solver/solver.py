@@ -22,19 +22,19 @@ from ..kernels.at_state import (
 from ..kernels.workspace import METHOD, PASSES, PRUNED, RECURSIVE, REFLECTIONS, TOLERANCE
 from .state_evaluator import StateEvaluator
 
-# For the detection of rows that are redundant almost everywhere: random displacement of bodies, as a fraction of the
-# characteristic length of the system, before projection back onto the constraints; and number of such states.
+# Random displacement of the bodies, before projection onto the constraints, as a fraction of the characteristic length
+# of the system. NEARBY_STATES such states are used to detect rows that are redundant almost everywhere.
 NEARBY = 1e-2
 NEARBY_STATES = 3
 
-# Largest violation of the constraints, over the length of the system, that is removed by projection before the rank is
-# determined; larger violations count as intended.
+# Largest distance of a state from the constraints, over the characteristic length of the system, at which the state is
+# projected before the rank is determined. Larger violations are assumed to be intended.
 NEAR = 1e-2
 
-# Rows with pivots below this fraction of their squared length are dropped in projections in the uniform metric.
+# Rows with pivots below this fraction of their squared norm are dropped in projections in the uniform metric.
 ALIKE_FLOOR = 1e-12
 
-# Range of lengths of rows: squares of shorter ones lose digits, and squares of longer ones overflow.
+# Range of norms of rows. Squares of smaller norms lose digits, and squares of larger norms overflow.
 SHORTEST, LONGEST = 1e-140, 1e140
 
 
@@ -67,8 +67,8 @@ class Solver(StateEvaluator):
     def settle(self, y: np.ndarray, t: float) -> int:
         """Select the independent rows for a run, at time t (s) and a state y on the constraints; return their number.
 
-        The number is the maximum over the state and random states near it. Thus rows that are dependent at almost all
-        states are dropped, and rows that are dependent only at a singular configuration are not.
+        The number is the maximum over y and random states near it. Rows that are dependent at almost all states are
+        therefore dropped, while rows that are dependent only at a singular configuration are not.
         """
         if not len(self.tables.nodes.rows):
             return 0
@@ -89,7 +89,8 @@ class Solver(StateEvaluator):
     def _find_shared_work(self, states: list[np.ndarray], t: float) -> None:
         """Determine whether loads of rows that do work are shared with redundant rows at any of the states.
 
-        t is the time (s). At a single state such loads may happen to be zero.
+        The result is stored as SHARED in work.summary. Several states are examined, because at a single state a shared
+        load may happen to be zero. t is the time (s).
         """
         for state in states:
             self._choose(state, t)
@@ -144,9 +145,9 @@ class Solver(StateEvaluator):
                     )
 
     def _choose(self, y: np.ndarray, t: float) -> bool:
-        """Select independent rows at another state y and time t (s), in the number found before.
+        """Select independent rows at another state y and time t (s); return False if there are fewer than before.
 
-        Returns False if fewer rows are independent there.
+        The number of selected rows is that of the last count, `counts.best_rank`.
         """
         return self._do(CHOOSE, y, t)
 
@@ -154,8 +155,8 @@ class Solver(StateEvaluator):
         """Select the rows that are independent at state y with a given threshold; return their number.
 
         A row is selected if its distance from the span of the rows before it, relative to its norm, exceeds
-        `threshold`. t is the time (s). The state may violate the constraints. The method `respond` uses this selection;
-        runs use `settle` instead.
+        `threshold`. t is the time (s). The state may violate the constraints. The method `respond` uses this selection,
+        whereas runs use that of `settle`.
         """
         self._forget()
         self.work.summary[TOLERANCE] = threshold
@@ -171,7 +172,10 @@ class Solver(StateEvaluator):
         return self.settle(self.slots.state_to_lanes(state.pack()), t)
 
     def choose_state(self, state: State, t: float) -> None:
-        """Select independent rows at another `State` on the constraints and time t (s), in the number found before."""
+        """Select independent rows at another `State` on the constraints and time t (s).
+
+        The number of selected rows does not change; if fewer rows are independent at this state, the selection is kept.
+        """
         self._choose(self.slots.state_to_lanes(state.pack()), t)
 
     def verdict(self, state: State, t: float) -> Verdict:
@@ -190,15 +194,16 @@ class Solver(StateEvaluator):
     def distance_from_singular(self, y: np.ndarray, t: float, rank: int, farthest: float) -> float:
         """Return an upper bound of the distance of a state from a singular configuration.
 
-        The distance is that of an independent row from the span of the other rows, relative to its norm, in the uniform
-        metric, which does not depend on masses. It is `farthest`, or this times a power of ten; infinite if the
-        distance exceeds `farthest`, and zero if fewer than `rank` rows are independent.
+        The distance is the smallest distance of an independent row from the span of the rows before it, relative to its
+        norm, in the uniform metric, which does not depend on masses. The bound is `farthest` times a power of ten (1,
+        0.1, ...). It is infinite if the distance exceeds `farthest`, and zero if fewer than `rank` rows are
+        independent.
 
         Parameters
         ----------
         y, t : state (size,) on the constraints, and time, s
         rank : number of independent rows at other states
-        farthest : largest distance of interest, above the rank tolerance of the model
+        farthest : largest distance for which a bound is computed, above the rank tolerance of the model
         """
         tolerance, bound, threshold = self.model.rank_tolerance, np.inf, farthest
         self._forget()

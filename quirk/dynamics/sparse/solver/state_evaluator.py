@@ -149,7 +149,10 @@ class StateEvaluator:
         return SolverMemory(self._pruned, self.applied.snapshot(), copies(self._memory))
 
     def recall(self, saved: SolverMemory) -> None:
-        """Restore a snapshot of this solver, or of another solver of the same model."""
+        """Restore a snapshot of this solver, or of another solver of the same model.
+
+        `saved` is the result of `snapshot`.
+        """
         if saved.pruned is not None:
             self._prune_to(saved.pruned)
         self.applied.recall(saved.laws)
@@ -164,8 +167,8 @@ class StateEvaluator:
     def smallest_distance(self) -> float:
         """Smallest distance of an independent row from the span of the rows before it, relative to its norm.
 
-        The distance is that in the mass metric, in the last factorization. It is zero if fewer rows are independent
-        than at other states, at a singular configuration, and 1 without constraints.
+        The distance is in the mass metric, at the last factorization. It is zero at a singular configuration, where
+        fewer rows are independent than at other states, and 1 without constraints.
         """
         if not self.counts.best_rank:
             return 1.0

@@ -43,7 +43,7 @@ from ..taylor.tables import (
 from ..taylor.tapes import Form, law_form, relation_form
 from .solver import Solver
 
-# Group sizes for which machine code is generated; a group uses the smallest one that holds all its elements.
+# Group sizes for which machine code is generated. A group uses the smallest size that holds all its elements.
 WIDTHS = (2, 4, WIDTH)
 
 
@@ -58,9 +58,9 @@ class Member:
     Attributes
     ----------
     form : the recorded operations of the member, shared by all members of equal structure
-    places : indices of the member's data in other arrays, or -1, in the order of `TaylorElements.places`. The data are
-        constants, bodies of all frames, motions, multipliers, internal variables, and the work of the element and of
-        its rows.
+    places : indices in other arrays, or -1, in the order of `TaylorElements.places`: of the constants of the member,
+        the bodies of its frames, its motions, multipliers and internal variables, and the work of the element and of
+        its rows
     """
 
     form: Form
@@ -71,7 +71,7 @@ def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) ->
     """Raise NoSeriesError if a force, constraint or function of time has no Taylor series with `orders` terms.
 
     The error is also raised if machine code is disabled. `changed` is a predicate for user functions that read data
-    modified by other functions during the run.
+    which other functions modify during the run.
     """
     if plain_python():
         raise NoSeriesError("NUMBA_DISABLE_JIT is set: Taylor series need machine code")
@@ -91,10 +91,10 @@ def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) ->
 
 
 def may_wake(model: Model) -> bool:
-    """Return whether a load may act within a step only, so that the Taylor series at both ends do not contain it.
+    """Return whether a load may act within a step only, with no effect on the Taylor series at both ends.
 
-    This is possible for force laws that branch, such as springs whose ends meet, and for user functions, also in
-    constraints.
+    Force laws that branch, such as springs whose ends meet, and user functions, also in constraints, may cause such
+    loads.
     """
     laws = (law_form(element, element.layout(), False) for element, _ in model.forces)
     return chosen_by_user(model) or any(form.guards for form in laws)
@@ -108,8 +108,7 @@ def chosen_by_user(model: Model) -> bool:
 def may_jump(model: Model) -> bool:
     """Return whether accelerations may be discontinuous while the same constraints and forces are enabled.
 
-    This is possible with prescribed motions, user functions, friction and force laws that branch, and with nothing
-    else.
+    Only prescribed motions, user functions, friction, and force laws that branch may cause discontinuities.
     """
     if chosen_by_user(model) or any(placed.relation.motions for placed in model.relations):
         return True

@@ -11,7 +11,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class BlockPositions:
-    """Order of the blocks of a triangular factor: of each node its diagonal block, then those with later nodes.
+    """Order of the blocks of a triangular factor, node by node.
+
+    The first block of a node is its diagonal block. The blocks that couple it with later nodes follow.
 
     Attributes
     ----------
@@ -25,7 +27,10 @@ class BlockPositions:
 
     @classmethod
     def of(cls, neighbours: Sequence[Sequence[int]]) -> BlockPositions:
-        """Return the positions of all blocks; `neighbours` has the later nodes coupled with each node, ascending."""
+        """Return the positions of all blocks.
+
+        `neighbours` lists the later nodes coupled with each node, in ascending order.
+        """
         first = pointers(np.array([1 + len(later) for later in neighbours], dtype=np.int64))
         column = np.array([c for k, later in enumerate(neighbours) for c in (k, *later)], dtype=np.int64)
         return cls(first, np.repeat(np.arange(len(neighbours)), np.diff(first)), column)
@@ -35,17 +40,20 @@ class BlockPositions:
         return (len(self.first) - 1) * self.owner + self.column
 
     def find(self, earlier: np.ndarray | int, later: np.ndarray) -> np.ndarray:
-        """Return the positions of the blocks of pairs of nodes, which must be coupled."""
+        """Return the positions of the blocks of pairs of nodes.
+
+        `earlier` and `later` are the nodes of each pair, which must be coupled.
+        """
         return np.searchsorted(self._keys, (len(self.first) - 1) * earlier + later)
 
     def listed(
         self, entries: Mapping[tuple[int, int], Sequence[tuple[float, ...]]], width: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return entries in the order of blocks.
+        """Return the entries of all blocks, sorted by block.
 
         Parameters
         ----------
-        entries : for pairs (earlier, later) of coupled nodes, a list of tuples of `width` numbers
+        entries : for each pair (earlier, later) of coupled nodes, a list of tuples of `width` numbers
 
         Returns
         -------
@@ -58,10 +66,16 @@ class BlockPositions:
         return self.pointers(at), flat[np.argsort(at, kind="stable")]
 
     def pointers(self, blocks: np.ndarray) -> np.ndarray:
-        """Return where the entries of each block begin in a list sorted by blocks, given the block of each entry."""
+        """Return the index of the first entry of each block in a list sorted by blocks, and the number of entries.
+
+        `blocks` is the block of each entry.
+        """
         return pointers(np.bincount(blocks, minlength=len(self.column)))
 
 
 def pointers(counts: np.ndarray) -> np.ndarray:
-    """Return the index of the first of `counts` entries of each list in their concatenation, and the total number."""
+    """Return the index of the first entry of each list in their concatenation, followed by the total number of entries.
+
+    `counts` are the numbers of entries of the lists.
+    """
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

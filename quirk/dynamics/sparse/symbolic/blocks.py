@@ -19,11 +19,12 @@ from quirk.jit.simd import WIDTH
 from ..kernels.factorise import STRETCH, Pattern
 from .block_positions import BlockPositions
 
-# Limits of fill-in: if elimination takes more block products than MOST_UPDATES plus UPDATES_PER_NODE per node, systems
-# with redundant rows are factorized without the nodes that have no kept rows.
+# If elimination of all nodes requires more block products than MOST_UPDATES + UPDATES_PER_NODE * K for K nodes, systems
+# with redundant rows are factorized without the nodes that have no selected rows.
 MOST_UPDATES, UPDATES_PER_NODE = 50_000, 1000
 
-# Products by block (earlier node, later node): kind, left, right, left_force, right_force and weight, as in `Pattern`.
+# Products of rows of each block (earlier node, later node): kind, left, right, left_force, right_force and weight, see
+# `Pattern`.
 Products = dict[tuple[int, int], list[tuple[int, int, int, int, int, float]]]
 
 
@@ -86,12 +87,13 @@ def block_pattern(
 ) -> Pattern:
     """Return the pattern of a block factorization: positions of all blocks, and the products that form each of them.
 
-    Initial blocks are sums of products of constraint rows; elimination of earlier nodes subtracts products of blocks.
+    Each block is initially a sum of products of constraint rows. Elimination of earlier nodes subtracts products of
+    blocks.
 
     Parameters
     ----------
     neighbours : for each node (joint or hub), the later nodes coupled with it when it is eliminated
-    rows, sign : number of rows of each node, and sign of its pivots
+    rows, sign : number of rows of each node, and sign of its pivots: 1 for joints, -1 for hubs
     products : for each pair of coupled nodes, the products of rows whose sum is their initial block
     """
     of = BlockPositions.of(neighbours)

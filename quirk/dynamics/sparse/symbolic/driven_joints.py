@@ -1,4 +1,4 @@
-"""Joints whose only freedom is prescribed by a driver."""
+"""Hinges and sliders whose degree of freedom is prescribed by a driver."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from ..kernels.recursion import DRIVEN_HINGE, DRIVEN_SLIDER, HINGE, SLIDER
 from .placed_joint import PlacedJoint
 from .tables_of_recursion import Axes
 
-# Functions of drivers, in the order of the driven axes, and the kinds of joints without and with such a driver.
+# For rotations and translations: functions of drivers, in the order of the driven axes, and kinds of joints without and
+# with a driver.
 DRIVERS = ((TURN, HINGE, DRIVEN_HINGE), (SLIDE, SLIDER, DRIVEN_SLIDER))
 
-# Largest difference of unit vectors that are parallel except for round-off.
+# Two unit vectors are parallel if no component of their difference exceeds this, which is round-off.
 PARALLEL = 1e-12
 
 
 def with_drivers(model: Model, joints: Sequence[PlacedJoint], axes: Axes) -> Axes:
-    """Return `axes` with the hinges and sliders whose motion a driver prescribes, their drivers and their signs.
+    """Return a copy of `axes` in which hinges and sliders with a driver have the kind of a driven joint.
 
-    The first driver of an angle about the axis of a hinge, or of a displacement along that of a slider, prescribes its
-    motion. Other drivers are constraints like any other.
+    The index and the sign of the driver are also set. The first driver of the angle about the axis of a hinge, or of
+    the displacement along the axis of a slider, prescribes the motion of the joint. All other drivers are treated as
+    constraints.
     """
     kind, driver, sense = axes.kind.copy(), axes.driver.copy(), axes.sense.copy()
     between: dict[frozenset[int], list[int]] = {}

@@ -1,8 +1,8 @@
 """Estimated times of an evaluation of the accelerations by its two methods, from the topology of a system.
 
 One method eliminates all constraint rows. The other uses recursion over a forest of joints, and adds rows only for the
-constraints that close loops. Systems for which recursion is clearly slower, or its matrices too large, are excluded
-here; otherwise the method is chosen when independent rows are selected, see `kernels.closing_effort`.
+constraints that close loops. This module excludes systems for which recursion is clearly slower or needs too large
+matrices. For all others, the method is chosen when independent rows are selected, see `kernels.closing_effort`.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from ..kernels.closing_effort import PER_BODY, PER_VISIT
 from .paths import ClosingPaths, depths
 from .tables_of_recursion import Links
 
-# Times per row, per product of blocks in the factorization, and per row for each solve, microseconds.
+# Measured times, microseconds: per row and per product of blocks in the factorization; and per row in each solve.
 PER_ROW, PER_PRODUCT, PER_ROW_OF_SOLVE = 0.024, 0.0195, 0.011
 
-# Largest number of solves per elimination of all rows, for an upper bound of its time.
+# Assumed maximum number of solves per elimination of all rows, for an upper bound of its time.
 MOST_SOLVES = 6
 
-# Maximum number of elements of all matrices of loop-closing constraints, per body.
+# Maximum number of matrix elements of all groups of loop-closing constraints, per body of the system.
 MOST_ELEMENTS = 200
 
 
 def effort_of_rows(rows: int, neighbours: Sequence[Sequence[int]]) -> tuple[float, float]:
-    """Return the estimated times of elimination of all constraint rows, microseconds: its factorization, and one solve.
+    """Return the estimated times of the factorization of all constraint rows, and of one solve with it, microseconds.
 
-    The factorization includes computation of the rows. `rows` is the number of rows; `neighbours` are the later nodes
-    (joints) coupled with each node when it is eliminated.
+    The time of the factorization includes the computation of the rows. `rows` is the number of rows; `neighbours` are
+    the later nodes (joints) coupled with each node when it is eliminated.
     """
     products = sum(len(later) * (len(later) + 1) // 2 for later in neighbours)
     return PER_ROW * rows + PER_PRODUCT * products, PER_ROW_OF_SOLVE * rows

@@ -156,9 +156,10 @@ def _tree(neighbours: Sequence[Sequence[int]]) -> tuple[np.ndarray, list[list[in
 
 
 def _places_in_parents(blocks: BlockPositions) -> np.ndarray:
-    """Return, for each block, the place of its column among the blocks of the parent of its node; 0 on the diagonal.
+    """Return the place of each block among the blocks of the parent of its node; 0 for diagonal blocks.
 
-    The parent of a node in the elimination tree is the first of its later neighbors.
+    The parent of a node in the elimination tree is the first of its later neighbors. A place is that of the block of
+    the parent with the same later node.
     """
     place = np.zeros(len(blocks.column), dtype=np.int64)
     beside = np.flatnonzero(blocks.owner != blocks.column)

@@ -18,7 +18,7 @@ TOGETHER = 16
 # Minimum number of unknowns for which the test for a clique saves time.
 CLIQUE = 8
 
-# Maximum number of joints of a body with branches that is not a hub.
+# Maximum number of joints of a body that is not a hub, if at least two of its joints carry a branch.
 MOST_JOINTS = 4
 
 
@@ -142,10 +142,11 @@ def _closed(clique: set[int], coupled: list[set[int]], degree: list[int]) -> boo
 
 
 def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[set[int]]]:
-    """Reorder an elimination, with the same fill-in, so that each small subtree is contiguous; subtrees come first.
+    """Reorder an elimination so that each small subtree is contiguous, with unchanged fill-in.
 
-    `order` lists the unknowns in the order of elimination, and `later` the later neighbors of each. The unknowns of a
-    subtree are then adjacent in memory, which saves time in systems larger than the processor's caches.
+    `order` lists the unknowns in the order of elimination, and `later` the later neighbors of each. The small subtrees
+    come first. Their unknowns are then adjacent in memory, which saves time in systems larger than the processor's
+    caches.
     """
     count = len(order)
     position = {unknown: k for k, unknown in enumerate(order)}

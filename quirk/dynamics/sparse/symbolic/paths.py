@@ -64,7 +64,7 @@ class ClosingPaths:
         return sum(self.freedoms[slot] for slot in set().union(*(self.slots_of[k] for k in group)))
 
     def _to_roots(self, slots: Sequence[int]) -> list[int]:
-        """Return all slots on the paths from the given slots to the roots, without repetition, tips first."""
+        """Return all slots on the paths from the slots `slots` to the roots, in ascending order, without repetition."""
         passed: set[int] = set()
         for slot in slots:
             while slot < len(self.up) and slot not in passed:

@@ -1,4 +1,4 @@
-"""Choice of the joints of a forest that connects all bodies; all other constraints close its loops."""
+"""Selection of the joints of a forest that connects all bodies; all other constraints close its loops."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ def spanning_forest(joints: Sequence[PlacedJoint], axes: Axes, n: int) -> tuple[
     """Divide the joints of n bodies into those of a spanning forest and those that close loops; return their indices.
 
     Joints whose kind is FREE, such as relations (constraint functions), cannot be part of the forest. The others are
-    added by Prim's algorithm. Joints with many rows, including those of their drivers, come first, so that few rows
-    remain for the loops; among equals those near the ground, so that a loop is closed far from the ground, where its
-    two paths are short. A part that is not connected with the ground starts at its first body.
+    added by Prim's algorithm. Joints with many rows, including the rows of their drivers, are added first, so that few
+    rows remain for the loops. Among joints with equal numbers of rows, those near the ground are added first, so that
+    loops are closed far from the ground, where their two paths are short. A part of the system that is not connected
+    with the ground starts at its first body.
     """
     rows = [len(joint.rows) + (driver >= 0) for joint, driver in zip(joints, axes.driver.tolist(), strict=True)]
     at_body: list[list[int]] = [[] for _ in range(n + 1)]
@@ -57,9 +58,9 @@ def forest_with_closings(
 ) -> tuple[Links | None, list[int], ClosingPaths | None]:
     """Return the joints of a spanning forest, and the nodes and paths of the joints that close loops.
 
-    The first result is None if all constraints are to be eliminated by rows, the paths are None if there are no loops.
-    A node is the position of a joint in the order of elimination. Constraints that do work, whose loads are needed, are
-    part of the forest only as drivers of its joints.
+    The first result is None if all constraints are to be eliminated by rows. The paths are None if there are no loops.
+    A node is the position of a joint in the order of elimination. Constraints that do work are part of the forest only
+    if they are drivers of its joints, because their loads are needed.
 
     Parameters
     ----------

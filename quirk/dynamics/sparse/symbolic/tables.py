@@ -53,14 +53,15 @@ from .tables_of_relations import flat_relations
 from .tables_of_tree import forest
 from .uniform import Uniform, uniform
 
-# Maximum number of rows per node (six fit into a block); a constraint with more becomes several nodes.
+# Maximum number of rows per node, so that they fit into a block. A constraint with more rows becomes several nodes.
 MOST_ROWS = 6
 
-# Largest ratio of masses, and of moments over lengths squared, up to which bodies with many joints become hubs at the
-# usual number of joints; and that number for larger ratios.
+# MODERATE is the largest ratio of inertias (masses, and moments of inertia over squared lengths) at which bodies with
+# more than MOST_JOINTS joints become hubs. At larger ratios only bodies with more than MOST_JOINTS_UNEQUAL joints do.
 MODERATE, MOST_JOINTS_UNEQUAL = 1e4, 200
 
-# Number of rows of the unit matrix that are stored in G after the rows of all nodes: e_0 ... e_5 and -e_3 ... -e_5.
+# Rows of the unit matrix that are stored in G after the rows of all nodes, e_0 ... e_5 and -e_3 ... -e_5, and the
+# offsets of each three rows.
 UNIT_ROWS = np.concatenate([np.eye(6, WIDTH), -np.eye(6, WIDTH)[3:]])
 FIRST_HALF, SECOND_HALF, MINUS_SECOND_HALF = 0, 24, 48
 
@@ -147,9 +148,10 @@ def flatten(model: Model) -> Tables:
 def _places_of_rows(
     rows: int, placed: Sequence[PlacedJoint | None], pivots: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the index of each row in the arrays of nodes, and that of its pivot in the triangular factor.
+    """Return the index of each row in arrays with eight elements per node, and the index of its pivot.
 
-    `placed` are the constraint rows of each node, None for hubs; `pivots` are the positions of the diagonal blocks.
+    The pivots are elements of the triangular factor. `placed` are the constraint rows of each node, None for hubs;
+    `pivots` are the positions of the diagonal blocks.
     """
     extents = [(k, joint.rows.start, len(joint.rows)) for k, joint in enumerate(placed) if joint is not None]
     node, start, count = np.array(extents, dtype=np.int64).reshape(-1, 3).T
@@ -164,9 +166,9 @@ def _places_of_rows(
 def _most_joints(model: Model) -> int:
     """Return the maximum number of joints of a body that is not a hub.
 
-    The acceleration of a hub remains an unknown; other bodies are eliminated. If masses differ much, hubs are avoided:
-    the motion of a light body between heavy branches is almost determined by them, and its acceleration as an unknown
-    would square the mass ratio in the matrix.
+    The acceleration of a hub remains an unknown; other bodies are eliminated. If masses differ much, hubs are avoided.
+    The motion of a light body between heavy branches is almost determined by the branches, and its acceleration as an
+    unknown would square the mass ratio in the matrix.
     """
     slowness = np.concatenate(
         [model.mass, (np.linalg.eigvalsh(model.inertia) / body_lengths(model)[:, None] ** 2).ravel()]
@@ -175,7 +177,7 @@ def _most_joints(model: Model) -> int:
 
 
 def _joints(model: Model) -> Iterable[PlacedJoint]:
-    """Yield the nodes of all constraints, groups of rows that are eliminated together.
+    """Yield the nodes of all constraints: groups of rows that are eliminated together.
 
     A relation, a constraint defined by a function, is one node. The rows of other constraints are divided into nodes of
     at most MOST_ROWS rows.

@@ -34,7 +34,7 @@ def closings(
     nodes = list(closing) if paths is not None else []
     groups: list[list[int]] = []
     entries: tuple[list[list[int]], ...] = ([], [], [])
-    places: list[list[int]] = []  # of the multiplier and the work of each row in their arrays, -1 without work
+    places: list[list[int]] = []  # for each row, the indices of its multiplier and of its work, -1 without work
     sizes, rows = np.zeros(5, dtype=np.int64), 0  # of matrix, reflections, along, carried, touched
     if paths is not None:
         joints = [joint for joint in (placed[node] for node in nodes) if joint is not None]
@@ -89,11 +89,11 @@ def closings(
 def _visit(paths: ClosingPaths, group: Sequence[int], visits: list[list[int]]) -> tuple[int, int]:
     """Append the joints on the paths of a group of loop-closing constraints to `visits`, from the tips to the roots.
 
-    An entry of `visits` consists of the slot of the body of the joint, the visit of its parent in this group (-1 for
-    the ground), and the index of its first degree of freedom. Degrees of freedom are numbered in the order in which the
-    constraints reach them, so that the first columns of the matrix of the group have few nonzero elements. Driven
-    joints have indices after those of all degrees of freedom. Returns the number of degrees of freedom, and the number
-    of all indices.
+    An entry of `visits` consists of the slot of the body of the joint; the visit of its parent in this group, or -1 for
+    the ground; and the index of its first degree of freedom. Degrees of freedom are numbered in the order in which the
+    constraints reach them, so that the first columns of the matrix of the group have few nonzero elements. The indices
+    of driven joints follow after those of all degrees of freedom. Returns the number of degrees of freedom, and the
+    number of all indices.
     """
     row_of: dict[int, int] = {}
     count = 0

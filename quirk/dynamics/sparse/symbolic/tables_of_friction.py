@@ -77,10 +77,10 @@ def _rows_of_bodies(model: Model, friction: Friction) -> tuple[int, int]:
 
 
 def _place(friction: Friction, model: Model, tables: Tables, read: list[Reading]) -> int:
-    """Return the index of the first of two readings, force and torque of the joint on which friction depends.
+    """Return the index of the first of two readings: the force and the torque of the joint on which friction depends.
 
-    Both are appended to `read`, the list of quantities to be computed from evaluations. For friction in a contact the
-    function returns 0 and appends nothing. It returns -1 if the joint or the contact is disabled.
+    Both readings are appended to `read`, the list of quantities to be computed from evaluations. For friction in a
+    contact the function returns 0 and appends nothing. It returns -1 if the joint or the contact is disabled.
     """
     if friction.takes == NORMAL:
         return 0 if _terms(friction, model, tables) else -1

@@ -22,7 +22,7 @@ from ..kernels.relations import Relations
 from ..kernels.rows import BILINEAR, HINGE, HUB, POINT, RELATION, Nodes
 from .placed_joint import PlacedJoint
 
-# Kind and first row, counted from that of the node, of each primitive of a node.
+# Kind and first row of each primitive of a node; rows are counted from the first row of the node.
 Composition = tuple[tuple[int, int], ...]
 
 
@@ -70,7 +70,7 @@ def node_table(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots,
 
 
 def _place_bodies(nodes: Nodes, of: np.ndarray, bodies: np.ndarray, model: Model, slots: Slots) -> None:
-    """Store where compiled code finds the bodies of given nodes in its arrays, and their summed inverse masses, 1/kg.
+    """Store the offsets of the bodies of given nodes in flat arrays, and the sums of their inverse masses, 1/kg.
 
     `of` (k,) are the indices of k nodes, and `bodies` (k, 2) the indices of their bodies.
     """
@@ -90,7 +90,7 @@ def _place_primitives(nodes: Nodes, of: np.ndarray, joints: Sequence[PlacedJoint
     node, row = np.repeat(of, count), t.row[p] - np.repeat([joint.rows.start for joint in joints], count)
     offset, direction = nodes.offset.reshape(K, WIDTH), nodes.direction.reshape(K, 2, 3, WIDTH)
     factors = FACTORS[t.kind[p]]
-    # Factor x is an axis of body i or another vector, factor y an axis of body j or another vector.
+    # Only factors that are axes of a body (x of body i, y of body j) have a direction to be stored.
     for side in range(2):
         turns = factors[:, side] == AXIS
         direction[node[turns], side, :, row[turns]] = t.direction[p[turns], side]
@@ -100,7 +100,7 @@ def _place_primitives(nodes: Nodes, of: np.ndarray, joints: Sequence[PlacedJoint
 
 @cache
 def _lanes(composition: Composition) -> bytes:
-    """Return the type of each row of a node as five vectors (5, WIDTH) of ones and zeros, in bytes.
+    """Return the types of the rows of a node as five vectors of ones and zeros (5, WIDTH), in bytes.
 
     The vectors are described as `patterns` of `kernels.rows.Nodes`. `composition` lists the primitives of the node,
     each as its kind and the index of its first row in the node.

@@ -64,7 +64,7 @@ def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, for
     followed: list[int] = []
     kind, entries, numbers = [], [], []
     shared = [reading for reading in readings if isinstance(reading, CommonMargin)]
-    # Loads of joints on which the limits of friction depend follow the readings.
+    # The loads of joints on which friction limits depend are additional readings, after the requested ones.
     loads = [Reading(joint, what, None, 0.0) for of in shared for joint in of.joints for what in ("force", "torque")]
     for reading in [*readings, *loads]:
         if isinstance(reading, Shared):
@@ -183,7 +183,7 @@ def _of_common_margin(
     margins: list[float],
     slides: list[int],
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
-    """Return the table entries of a reading: the margin of dependent contacts or joints to their friction limits.
+    """Return the table entries of the margin of dependent contacts or joints to their friction limits.
 
     The entries are a pair, the kind of the reading and its integers, and an array of its floats; `kernels.load_tables`
     describes them. The indices of the multipliers are appended to `multipliers`, zeros as placeholders to `weights`,

@@ -59,17 +59,17 @@ from ..kernels.recursion import (
 from ..kernels.relations import INPUT, MOTION, NUMBERS, Relations
 from .placed_joint import PlacedJoint
 
-# Rotations that turn z to x, y and z, as exact quaternions, and half a turn about x.
+# Rotations of the z axis to x, y and z, as quaternions without round-off; and a rotation by half a turn about x.
 TO_AXES = np.array([[0.5, 0.5, 0.5, 0.5], [0.5, -0.5, -0.5, -0.5], [1.0, 0.0, 0.0, 0.0]])
 HALF_TURN = np.array([0.0, 1.0, 0.0, 0.0])
-# Components of unit vectors closer than this to 0 or 1 differ from them by round-off.
+# Unit vectors whose components differ from 0 and 1 by less than this are along a coordinate axis, except for round-off.
 NEAR_AXIS = 1e-15
 
-# Numbers in `Recursion.blocks` for joints of each kind.
+# Number of elements in `Recursion.blocks` for a joint of each kind.
 BLOCKS = np.zeros(9, dtype=np.int64)
 BLOCKS[[BALL, FREE, CYLINDRICAL, UNIVERSAL]] = BALL_NUMBERS, FREE_NUMBERS, SECOND_NUMBERS, SECOND_NUMBERS
 
-# Kinds of joints, and the kinds of the primitives of which each consists.
+# Kinds of joints, and the kinds of primitives of which each consists.
 PRIMITIVES = {
     BALL: [COINCIDENCE],
     HINGE: [COINCIDENCE, DOT1, DOT1],
@@ -79,7 +79,7 @@ PRIMITIVES = {
     UNIVERSAL: [COINCIDENCE, DOT1],
 }
 
-# Largest cosine of the angle between the axis of a joint and the directions across which it does not slide.
+# The axis of a joint is perpendicular to a direction if the cosine of their angle is at most this, which is round-off.
 PERPENDICULAR = 1e-14
 
 
@@ -92,7 +92,7 @@ class Links(NamedTuple):
     kind : (n,) kind of the joint, FREE for free bodies
     point : (n, 2, 3) joint point in the axes of the body and of the parent, m
     axis : (n, 2, 3) z axis of the joint in the axes of the body and of the parent, zero for ball joints. For universal
-        joints, the axis fixed in the body, in axes of the body, and that fixed in the parent, in axes of the parent
+        joints: the axis fixed in the body, in axes of the body, and the axis fixed in the parent, in axes of the parent
     cross : (n, 2, 3) x axis of a weld or slider in the axes of the body and of the parent
     driver : (n,) index of the driver of a driven joint, otherwise -1
     sense : (n,) 1 if the driven coordinate increases when the body turns about or slides along its axis, otherwise -1
@@ -230,7 +230,7 @@ def _axes(first_row: np.ndarray, second_row: np.ndarray) -> np.ndarray:
 
 
 def _exact(axes: np.ndarray) -> np.ndarray:
-    """Return unit vectors (..., 3) with round-off removed from those along a coordinate axis.
+    """Return unit vectors (..., 3), in which vectors along a coordinate axis are freed from round-off.
 
     The position of a body that slides far along a coordinate axis then has no round-off error across the axis.
     """
@@ -241,8 +241,8 @@ def _exact(axes: np.ndarray) -> np.ndarray:
 def _slide_along(t: PrimitiveTable, axes: np.ndarray, first: np.ndarray) -> np.ndarray:
     """Return, for each of m joints, whether two dot-2 primitives let a point slide exactly along the axis of the joint.
 
-    A dot-2 primitive keeps a point in a plane. `t` is the table of all primitives, `axes` (m, 3) are the axes of the
-    joints in axes of bodies i, and `first` (m,) the index of the first of both primitives.
+    A dot-2 primitive keeps a point in a plane. `t` is the table of all primitives. `axes` (m, 3) are the axes of the
+    joints in the axes of bodies i, and `first` (m,) is the index of the first of the two primitives.
     """
     one, two = t.direction[first, 0], t.direction[first + 1, 0]
     across = np.linalg.norm(np.cross(one, two), axis=1) > 0.5
@@ -287,9 +287,9 @@ def _depth_first(ends: Sequence[tuple[int, ...]], n: int) -> list[tuple[int, int
 
 
 def alignments(axes: np.ndarray) -> np.ndarray:
-    """Return rotations of the z axis to unit vectors (m, 3), as quaternions (m, 4).
+    """Return the rotations that turn the z axis to unit vectors (m, 3), as quaternions (m, 4).
 
-    For coordinate axes they are exact.
+    The rotations to coordinate axes are free of round-off.
     """
     rows, largest = np.arange(len(axes)), np.abs(axes).argmax(axis=1)
     sign = np.sign(axes[rows, largest])

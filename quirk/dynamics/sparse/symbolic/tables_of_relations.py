@@ -17,9 +17,9 @@ from ..kernels.relations import ORDER, SIDE_SIZE, Relations
 def flat_relations(model: Model, slots: Slots, start: int, order: int = ORDER, gradient_order: int = 0) -> Relations:
     """Return the tables of all relations; the addresses of their compiled functions are zero, and are set later.
 
-    A relation is a constraint defined by a function. Their rows are stored in the array G of all rows, from index
-    `start` on. `order` and `gradient_order` are the highest time derivatives that the functions compute of the
-    residuals and of their gradients.
+    A relation is a constraint defined by a function. Its rows are stored in the array G of all rows; the first relation
+    begins at index `start`. `order` and `gradient_order` are the highest orders of the time derivatives of residuals,
+    and of gradients, that the functions compute.
     """
     layouts = layouts_of(model, order, gradient_order)
     bodies = [body for placed in model.relations for body in placed.bodies]
@@ -59,7 +59,7 @@ def flat_relations(model: Model, slots: Slots, start: int, order: int = ORDER, g
 def layouts_of(model: Model, order: int = ORDER, gradient_order: int = 0) -> list[RelationLayout]:
     """Return the layouts of the inputs and outputs of all relations, which are constraints defined by functions.
 
-    `order` and `gradient_order` are the highest time derivatives that the functions compute of the residuals and of
-    their gradients.
+    `order` and `gradient_order` are the highest orders of the time derivatives of residuals, and of gradients, that the
+    functions compute.
     """
     return [layout_of(placed.relation, len(placed.bodies), order, gradient_order) for placed in model.relations]

@@ -13,8 +13,8 @@ import numpy as np
 from ..autodiff.jet import Jet, where
 from .primitives import X, Y, Z
 
-# Number of halvings of an angle before a series in its tangent, and terms of the series: accurate to round-off up to
-# pi.
+# An angle is halved HALVINGS times, then computed from its tangent by a power series of TERMS terms. The result is
+# accurate to round-off for angles up to pi.
 HALVINGS, TERMS = 4, 9
 
 

@@ -88,7 +88,7 @@ class Contact(Unilateral):
         return tuple(replace(gap, function=function, numbers=self.numbers_of(part)) for part in parts)
 
     def numbers_of(self, part: int) -> tuple[float, ...]:
-        """Return the constants of the gap function for one part of a bounded surface."""
+        """Return the constants of the gap function for the part of a bounded surface with index `part`."""
         numbers = self.gaps[0].numbers
         return numbers if self.parts is None else self.parts.numbers(numbers[: -len(self.parts.selectors[0])], part)
 

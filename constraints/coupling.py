@@ -25,7 +25,7 @@ from .unilateral import free_coordinate
 # Whether a coordinate is an angle, its axis, and whether it is one of three 1-2-3 angles.
 Free = tuple[bool, int, bool]
 
-# Number of constants per frame of the leading joint: its origin and axes in the frame of its body's end.
+# Number of constants per frame of the leading joint: origin (3) and axes (9).
 PLACE = 12
 
 
@@ -115,9 +115,9 @@ class Coupling(Constraint):
         self._couple(self._relation(leads, follows), play)
 
     def _couple(self, relation: Relation, play: Play | None) -> None:
-        """Make `relation` between the coordinates the constraint row of the coupling.
+        """Define the constraint row of the coupling by `relation`.
 
-        Subclasses with free play `play` define flanks instead of the row.
+        Subclasses with free play define flanks instead of the row; they use the argument `play`.
         """
         self.primitives = (relation,)
 
@@ -126,7 +126,7 @@ class Coupling(Constraint):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """The ends of joint j, followed by those of joint i whose bodies do not belong to joint j."""
+        """Bodies of joint j with their joint frames, followed by the other bodies of joint i with their body frames."""
         return *super().ends, *((body, Frame()) for body in self._further)
 
     def _relation(self, leads: Free, follows: Free) -> Relation:
@@ -192,8 +192,9 @@ def _checked_coefficients(owner: str, value: Any) -> tuple[float, ...]:
 def _leading(frames: list[MovingFrame], path: tuple[int, int], numbers: Sequence[Jet]) -> list[MovingFrame]:
     """Return frames i and j of joint i of a coupling (its leading joint), as moving frames.
 
-    They are fixed in those moving frames of the constraint whose indices are `path`. `numbers` begin with the origin
-    (3) and the axes (9, by rows) of frame i, then of frame j, relative to these moving frames.
+    `frames` are the moving frames of the constraint. Frame i is fixed in frame `path[0]` of this list, frame j in frame
+    `path[1]`. `numbers` begin with the origin (3), m, and the axes (9, by rows) of frame i relative to frame `path[0]`,
+    followed by the origin and axes of frame j relative to frame `path[1]`.
     """
     return [
         frames[end].carried(
@@ -223,8 +224,8 @@ def coordinates_of(path: tuple[int, int], leads: Free, follows: Free, wraps: boo
     """Return a constraint function with the residual x_j minus the polynomial of x_i.
 
     `leads` and `follows` describe the coordinates x_i and x_j. `path` holds the indices of the moving frames in which
-    the frames of joint i are fixed. If `wraps` is true, the residual is taken modulo its smallest change by full turns
-    of the two angles.
+    the frames of joint i are fixed. Full turns of the joints change the residual by multiples of a period, which is a
+    constant of the function; if `wraps` is true, the residual is taken modulo this period.
     """
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:

@@ -183,7 +183,7 @@ class GivenRows(Relation):
     ----------
     owner : title of the constraint, for error messages
     skipped : number of leading frames that are not passed to the function
-    first_row : index of the first of these rows in the model
+    first_row : index of the first row of this object among all rows that the function returns
     """
 
     function: Any

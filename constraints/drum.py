@@ -25,7 +25,8 @@ from ..errors import InputError
 from ..util import validate
 from ..util.immutable import Immutable
 
-# Angle, rad, below which a rope that runs straight past a sheave has a wrap of zero, not of a full turn.
+# Round-off, rad, of the wrapped angle: a rope that runs straight past a sheave has the angle zero, not a full turn less
+# round-off.
 STRAIGHT_ON = 1e-9
 
 # Components of a vector in the plane of a drum.
@@ -78,8 +79,9 @@ class Drum(Immutable):
 def tangent(span: Any, across: Any) -> Plane:
     """Return the unit vector u (2,) along the straight part of a rope between two drums, in their plane.
 
-    `span` is the position d of the second drum relative to the first, of which the first two components are used, and
-    `across` is the difference R - r of their radii. The result is NaN if the drums are too close for a straight part.
+    `span` is the position d (2,) or (3,), m, of the second drum relative to the first; only its first two components
+    are used. `across` is the difference R - r of their radii, m. The result is NaN if the drums are too close for a
+    straight part.
     """
     x, y = span[0], span[1]
     square = x * x + y * y
@@ -103,8 +105,8 @@ def course(
 
     Returns
     -------
-    into, out : unit vectors u along the spans of the rope before and after the drum, by their components along the x
-        and y axes of the drum; where the rope ends on the drum, u is along its x axis
+    into, out : unit vectors u (2,) along the spans of the rope before and after the drum, as components along the x and
+        y axes of the drum; where the rope ends on the drum, u is along its x axis
     ends : the two contact points (3,), m
     """
     into: Plane = (1.0, 0.0)
@@ -134,10 +136,11 @@ def angle_between(u: Plane, v: Plane) -> Jet:
 
 
 def wrap(into: Plane, out: Plane, near: Jet) -> Jet:
-    """Return the wrapped angle (rad) of a rope on a sheave, as the value within half a turn of `near`.
+    """Return the wrapped angle (rad) of a rope on a sheave.
 
-    `into` and `out` are the directions of the rope before and after the sheave. The result is NaN if the angle is
-    negative, because the rope has then left the sheave.
+    `into` and `out` (2,) are unit vectors along the rope before and after the sheave. They determine the angle up to
+    full turns; the result is within half a turn of `near`, rad. It is NaN if the angle is negative, because the rope
+    has then left the sheave.
     """
     angle = (angle_between(into, out) - near).wrapped(2 * np.pi) + near
     return where(angle < -STRAIGHT_ON, angle * np.nan, angle)

@@ -19,7 +19,8 @@ from .relation import LANES, Relation, layout_of
 # Number of poses that are examined in addition to the one nearest to coincident frames, and the standard deviation of
 # their random initial displacement, m and rad.
 POSES, AWAY = 2, 0.3
-# Tolerance of a pose, m and rad, and maximum number of Newton steps; poses that do not converge are skipped.
+# Largest residual, m and rad, of a pose that satisfies the joint, and maximum number of Newton steps; poses that do not
+# converge are skipped.
 SATISFIED, STEPS = 1e-9, 30
 # Relative residual of a coordinate's gradient in the span of the rows' gradients below which it is constrained.
 HELD = 1e-6

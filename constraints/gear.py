@@ -212,9 +212,9 @@ class Gear(Constraint):
         self._mesh(relation, play)
 
     def _mesh(self, relation: Relation, play: Play | None) -> None:
-        """Make `relation` between the angles the constraint row of the gears.
+        """Define the constraint row of the gears by `relation`.
 
-        Subclasses with backlash `play` define flanks instead of the row.
+        Subclasses with backlash define flanks instead of the row; they use the argument `play`.
         """
         self.primitives = (relation,)
 

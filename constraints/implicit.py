@@ -17,11 +17,11 @@ Equations = Callable[[Sequence[Jet], bool], tuple[list[Jet], list[list[Jet]]]]
 
 
 def solved(equations: Equations, start: Sequence[Jet]) -> list[Jet]:
-    """Solve one or two equations on jets by Newton's method, and return the solution with all its derivatives.
+    """Return the solution of one or two equations as jets, with all its derivatives, by Newton's method.
 
-    `start` are the unknowns, whose values (without derivatives) already solve the equations. Each step doubles the
-    number of correct time derivatives; the derivatives of dual numbers count as one more order. The last step also
-    determines the gradient, in which the residuals are linear.
+    `start` contains the values of the unknowns, which must solve the equations; their derivatives are not used. Each
+    step doubles the number of correct time derivatives. The derivatives of dual numbers count as one more time
+    derivative. The last step also gives the gradient of the solution, because the residuals are linear in it.
     """
     unknowns, known = list(start), 1
     wanted = len(start[0].taylor) + isinstance(start[0].value, Dual)

@@ -158,14 +158,14 @@ def _check_part(owner: str, k: int, stops: Sequence[RopeStop], next_stop: int) -
 
 
 def winding_length(owner: str, stops: Sequence[RopeStop]) -> float:
-    """Return the period (m) of the length of a rope whose winding drums rotate by full turns; 0 without winding drums.
+    """Return the change (m) of a rope's length by full turns of its winding drums; 0 without winding drums.
 
-    Poses determine rotations only up to full turns, and therefore the length only up to multiples of this period.
+    Poses determine rotations only up to full turns, and therefore the length only up to multiples of the result.
     """
     radii = [stop.drum.radius for stop in (stops[0], stops[-1]) if stop.drum is not None]
     if not radii:
         return 0.0
-    # With two drums, the largest length of which both circumferences are multiples.
+    # With two drums, the result is the greatest common divisor of both circumferences.
     part = tooth(radii[0] / radii[-1])
     if part is None:
         raise InputError(

@@ -21,7 +21,8 @@ import numpy as np
 from ..jit.compilation import shared
 
 HEADER = 2
-# Offsets in the elements of a piece; the coefficients follow the center.
+# Offsets of the parameter length, the radius and the center of the enclosing sphere in the data of a piece; the
+# polynomial coefficients follow the center.
 LENGTH, RADIUS, CENTRE = range(3)
 SPACE, PLANE = 3, 2
 # Number of coefficients per coordinate: pieces have a degree of at most 5.
@@ -29,7 +30,8 @@ TERMS = 6
 
 # Number of intervals in which each piece is sampled before the nearest point is searched between two samples.
 PARTS = 4
-# Relative precision of parameters, and maximum number of steps; Newton's method on jets refines the result.
+# Precision of the parameter of the nearest point, relative to its range on the piece, and maximum number of steps;
+# Newton's method on jets refines the result.
 PRECISION, MOST_STEPS = 1e-13, 60
 
 

@@ -29,7 +29,8 @@ NEAREST = Lookup(nearest_piece, 1 + 3 * TERMS)
 
 # Number of candidate directions in the search for one that is never tangential to the curve.
 TRIED = 500
-# Largest cosine of the angle between that direction and the tangents; beyond it the normals rotate too fast.
+# Largest accepted cosine of the angle between this direction and a tangent; above it the normals of the curve rotate
+# too fast along the curve.
 MOST_COSINE = 0.999
 # A curve turns back on itself where its speed is this fraction of the largest one, or where the cosine of the angle
 # between successive tangents is within this of -1: round-off.

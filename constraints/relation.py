@@ -31,7 +31,7 @@ from ..jit.simd import at, put, replaced, splat, store
 from .numbers import Numbers
 
 FORCE, TORQUE = range(2)
-# Lanes of a gradient: three for translation, three for rotation.
+# First lane of a gradient by translation and by rotation, each of three components, and total number of lanes.
 TRANSLATION, TURN = 0, 3
 LANES = 8
 # Origin and axes, by rows, of a body's own frame.

@@ -73,7 +73,10 @@ def relative_velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
 
 
 def crossed(constraint: Constraint) -> bool:
-    """Whether the relative angles of a constraint are those of a universal joint, or of a driver of such a joint."""
+    """Whether the relative angles of a constraint are the two angles of a universal joint, about x_i and y_j.
+
+    This holds for a universal joint and for a driver of a universal joint.
+    """
     return bool(getattr(getattr(constraint, "joint", constraint), "cross", False))
 
 

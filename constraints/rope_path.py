@@ -15,7 +15,8 @@ import numpy as np
 
 from .drum import Plane, course
 
-# Numbers of a point: its position. Numbers of a drum: center, axes, three radii, and the initial wrapped angle.
+# Number of constants of a point: position (3). Number of constants of a drum: center (3), axes (9), three radii, and
+# the initial wrapped angle.
 OF_POINT, OF_DRUM = 3, 16
 
 
@@ -42,7 +43,7 @@ class RopeCourse:
 
 @dataclass(frozen=True)
 class RopePath:
-    """Order of the stops of a rope.
+    """Sequence of the stops (points and drums) of a rope.
 
     Attributes
     ----------
@@ -83,7 +84,7 @@ class RopePath:
         return RopeCourse([np.sqrt(span @ span) for span in spans], spans, into, out, radius, near)
 
     def around(self, listed: Sequence[Any], k: int) -> tuple[Sequence[Any], int]:
-        """Return a list with the neighbors of element k next to it, and the index of element k in this list.
+        """Return a list in which element k is next to its neighbors along the rope, and its index in this list.
 
         For an open rope the list is `listed`, which has one element per stop. For a closed rope the elements k - 1, k
         and k + 1 are selected, with indices that wrap around.

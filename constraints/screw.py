@@ -19,7 +19,7 @@ from .relation import FORCE, MovingFrame, Relation
 
 
 def advance(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the displacement along the axis minus the lead times the number of turns, m, modulo full turns."""
+    """Return the displacement along the axis minus the lead times the number of turns, m, modulo the lead."""
     i, j = frames
     displacement = i.rotation[:, Z] @ (j.position - i.position)
     return [(displacement - twist(i, j, Z) * (numbers[0] * (0.5 / np.pi))).wrapped(numbers[0])]
@@ -31,8 +31,8 @@ class Screw(OneFreedomJoint):
     Parameters
     ----------
     lead : float
-        Displacement per turn, m, nonzero; positive for a right-handed thread. The angle is zero if both frames are
-        parallel, as at the initial poses unless frames are given.
+        Displacement per turn, m, nonzero; positive for a right-handed thread. The joint angle is zero where the axes of
+        both frames are parallel; this is the initial pose, unless frame_i and frame_j are given.
     armature : float or (2,), optional
         Inertia of a rotor about the joint's axis, kg m^2; or the inertia of the rotor and its gear ratio. Other
         parameters as for `Joint`.

@@ -24,7 +24,8 @@ from .relation import TRANSLATION, MovingFrame
 
 Vector = Any
 
-# Lower bound of 1 + cosine of the angle between the normal and the half-space in which the tangents are smooth.
+# Lower bound of 1 + cosine of the angle between the normal and `side` times z of the frame. It avoids a division by
+# zero at the normal opposite to this axis, where the tangents are not smooth.
 LEAST_ROOM = 1e-12
 
 

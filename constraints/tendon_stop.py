@@ -27,7 +27,7 @@ class LengthGap:
         """Return a list with the distance of the length of the path from its limit, m, positive within the limit.
 
         `numbers` are 1 for a lower or -1 for an upper limit, the limit, m, and the constants of the path. `frames` are
-        those of the bodies.
+        the moving frames of the bodies along the path.
         """
         sign, limit, *others = numbers
         return [(self.spans.length(frames, others) - limit) * sign]
@@ -36,8 +36,8 @@ class LengthGap:
 class TendonStop(Unilateral):
     """Limits of the length of a tendon over points of bodies, at which it is taut or comes to rest.
 
-    The length is the sum of ``weight_k |p_(k+1) - p_k|`` over consecutive points, as for `Tendon`. An upper limit is
-    that of an inextensible rope, which can be slack. 1 row while a limit is reached.
+    The length is the sum of ``weight_k |p_(k+1) - p_k|`` over consecutive points, as for `Tendon`. With an upper limit
+    the tendon is an inextensible rope, which can be slack. The constraint has 1 row while the length is at a limit.
 
     Parameters
     ----------

@@ -37,7 +37,8 @@ Map = tuple[float, float, float, float, float, float]
 
 # Number of samples of each piece.
 SAMPLES = 3
-# Step, relative to a piece, below which steps that do not decrease any more have converged to round-off.
+# Newton's method has converged when a step, relative to the length of a piece, is below this limit and no longer
+# decreases: the remaining steps are round-off.
 ACCEPTED = 1e-8
 
 
@@ -66,9 +67,9 @@ def between_circles(table: np.ndarray, i: int, j: int, place: Map) -> tuple[floa
 
 @shared
 def place_on(table: np.ndarray, o: int, u: float) -> tuple[float, float, float, float, float, float]:
-    """Return the point of a spline piece at parameter u, and its first two derivatives with respect to u.
+    """Return x, y, dx/du, dy/du, d2x/du2 and d2y/du2 of the point of a spline piece at parameter u.
 
-    The piece begins at element o of the table. The order is x, y, dx/du, dy/du, d2x/du2, d2y/du2.
+    The piece begins at element o of the table.
     """
     a = o + CENTRE + PLANE
     x, dx, ddx = power_sums(table, a, u)

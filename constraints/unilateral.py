@@ -40,8 +40,8 @@ class Unilateral(Constraint):
     gaps : one relation with one row for each gap, m or rad
     restitution : coefficient of restitution e, from 0 to 1
     rest_speed : m/s or rad/s, or None for the default; see docs/events.md
-    turning : axis (X, Y or Z) of the joint angle, with all turns counted, on which the gaps depend, or None
-    joint : the joint with this angle, or None
+    turning : axis (X, Y or Z) of the joint angle on which the gaps depend, or None; all turns of the angle are counted
+    joint : joint whose angle the gaps depend on, or None
     parts : the parts of a bounded surface, or None for other constraints
     """
 

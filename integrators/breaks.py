@@ -13,16 +13,16 @@ import numpy as np
 
 from .step import Function, IntegrationError
 
-# Steps shorter than this many ulps of the time make no progress. If such steps exceed the fraction LATE of the run's
-# duration, the times are too large for their resolution.
+# Smallest step, in ulps of the time; shorter steps make no progress. If the smallest step exceeds the fraction LATE of
+# the run's duration, floating-point times are too coarse for the run.
 SMALLEST_STEP_ULPS, LATE = 16, 1e-10
-# Minimum number of samples per run for functions that may change at any time: pulses of a thousandth of the run are
-# detected.
+# Minimum number of samples per run of functions that may change at any time: a pulse of a thousandth of the run's
+# duration is detected.
 PARTS = 1000
 # In ulps of the time: breaks closer than APART are merged, and f is evaluated SIDE before and after a break, so that
 # the side to which the break itself belongs does not matter.
 APART_ULPS, SIDE_ULPS = 64, 4
-# Number of intervals of recurring breaks that are computed at once.
+# Number of recurring breaks that are computed ahead at a time, in units of `interval`.
 RECURRING = 100
 
 
@@ -56,7 +56,7 @@ class Breaks:
     times : breaks in any order
     max_step : maximum step size, in the unit of time
     recurring : function that returns all other breaks between two times, for runs without an end
-    interval : longest time between two recurring breaks
+    interval : longest time between two recurring breaks, in the unit of time
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Breaks:
         return list(self._times), dict(self._first), list(self._located), self._recurring_until, self._stop
 
     def recall(self, saved: tuple[Any, ...]) -> None:
-        """Restore the breaks from `saved`, the result of an earlier call of `snapshot`."""
+        """Restore the breaks as they were when `snapshot` returned `saved`."""
         times, first, found, self._recurring_until, self._stop = saved
         self._times, self._first, self._located = list(times), dict(first), list(found)
 
@@ -122,7 +122,7 @@ class Breaks:
         return None
 
     def stop_at(self, t: float) -> float:
-        """Add a break at time t; until the next call it also ends the intervals returned by `piece` and `pieces`.
+        """Add a break at time t, which is the end of the last interval returned by `pieces` until the next call.
 
         Returns
         -------

@@ -11,15 +11,16 @@ from ..jit.compilation import shared
 MIN_FACTOR, MAX_FACTOR = 0.2, 5.0
 # Exponents of the present and the previous error, divided by the order of the estimate.
 PROPORTIONAL, INTEGRAL = 0.7, 0.4
-# Safety factor: the error settles at SAFETY^(order of the estimate / 0.3) times the tolerance, 0.013 for order 8. Few
-# steps are then rejected, and the accumulated error stays below the tolerance of one step.
+# Safety factor of the step size: the error of a step settles at SAFETY^(order of the estimate / 0.3) times the
+# tolerance, 0.013 for order 8. Few steps are then rejected, and the error accumulated in a run stays below the
+# tolerance of one step.
 SAFETY = 0.85
 # Lower bound of errors in the controller, relative to the tolerance; it must lie below the settled error.
 SMALLEST_ERROR = 1e-4
 # Largest accepted correction by the projection, rad or lengths of the system. If all coordinates are driven, no error
 # estimate limits the step, and the nearest of several solutions may be the wrong one.
 LARGEST_CORRECTION = 5e-3
-# The same limit for steps of fixed size.
+# Largest accepted correction by the projection for steps of fixed size, rad or lengths of the system.
 FARTHEST_CORRECTION = 0.1
 # A run whose last STALL_STEPS steps cover less than this fraction of its duration is aborted.
 STALL_STEPS, STALL_PROGRESS = 1000, 1e-7

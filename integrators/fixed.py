@@ -11,7 +11,7 @@ from .breaks import Breaks, in_piece
 from .step import Function, IntegrationError, Look, Manifold, Statistics, Step, end_state, rk_step
 from .tableau import Tableau
 
-# A last step shorter than this fraction of a step is round-off of the number of steps.
+# A remainder below this fraction of a step is round-off and not an additional last step.
 ROUND_OFF = 1e-9
 
 

@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Number of bisections after which the change of a smooth function is an eighth; a function that keeps the fraction
-# KEPT of its change is taken to jump.
+# A function changes abruptly if, after HALVINGS bisections, the interval still contains at least the fraction KEPT of
+# the change; of the change of a smooth function it contains about an eighth.
 HALVINGS, KEPT = 3, 0.5
 # Test of a jump: at this many ulps of the time before and after it, the function must differ from the values beside the
 # jump by at most this fraction of the jump. Noise fails the test.
 BESIDE_ULPS, SIDEWAYS = 16, 0.25
-# A jump is in time, not in the state, if this fraction of it remains with the state held constant.
+# A jump along the motion is due to time, not to the state, if at least this fraction of it remains when the state is
+# held constant.
 IN_TIME = 0.5
 
 Values = Callable[[float], np.ndarray]

@@ -75,7 +75,7 @@ class Statistics:
     steps, rejected : numbers of accepted and rejected time steps
     evaluations : number of evaluations of y' = f(t, y)
     corrections : number of iterations in all projections onto the constraints
-    factorisations : number of factorizations for projections; each evaluation requires one more
+    factorisations : number of matrix factorizations in projections; each evaluation requires one that is not counted
     wall_time : wall time of the run, s
     in_python : number of calls and total time, s, of each function that compiled code called in Python, by name
     methods : changes of the method during the run, each as its time, s, and the name of the new method

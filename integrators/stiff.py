@@ -18,7 +18,7 @@ STIFF_METHODS = ("Radau", "BDF", "LSODA")
 # Drift off the constraints, relative to the tolerance of a step, at which the solver is restarted from the projected
 # state. The state of a multistep method cannot be modified between steps.
 RESTART_DRIFT = 100.0
-# Absolute tolerance of components whose errors do not count.
+# Absolute tolerance of the components whose errors are not controlled: larger than any error.
 UNBOUNDED = 1e100
 
 

@@ -12,7 +12,7 @@ from .verner98 import VERN9
 
 TAYLOR = "Taylor"
 
-# Minimum and maximum order; others are slower. MORE is the number of terms beyond the theoretical optimum.
+# Minimum and maximum order: lower and higher orders are slower. MORE is added to the theoretically optimal order.
 FEWEST, MOST = 8, 30
 MORE = 8
 

@@ -110,12 +110,12 @@ class AngleDriver(PlanarConstraint):
 
 
 class CoordinateDriver(PlanarConstraint):
-    """A driver of q_j, a coordinate of body j: a multiple of q_i plus a motion, 1 row; its load is along q_j.
+    """A driver that prescribes a coordinate of body j as a multiple of that of body i plus a motion, 1 row.
 
     Phi = q_j - K q_i - C - f(t) ("Two-dimensional constraints" notes, relative coordinate driver), where q is x, y or
-    phi: a coordinate of the center of mass or the angle in the plane, all zero for the ground. With a ratio other
-    than 1 the load on body i is -K times that on body j, and the plane carries the reaction. Angles are treated as in
-    `GearPair`.
+    phi: a coordinate of the center of mass or the angle in the plane, all zero for the ground. The load on body j is
+    along q_j. The load on body i is -K times the load on body j; for K other than 1 the plane carries the reaction.
+    Angles are treated as in `GearPair`.
 
     Parameters
     ----------

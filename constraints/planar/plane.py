@@ -13,7 +13,8 @@ from quirk.util.immutable import Immutable
 
 # Sine of the angle to the normal below which a direction counts as parallel to it.
 ALONG_NORMAL = 1e-9
-# Tolerance for equal planes: of the axes, and of the origins relative to their distance from the inertial origin.
+# Largest difference of the axes, and of the origins relative to their distance from the inertial origin, at which two
+# planes count as equal.
 SAME = 1e-12
 
 

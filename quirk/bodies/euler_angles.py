@@ -25,9 +25,10 @@ from . import rotation
 # First, second and third axis of each sequence.
 SEQUENCES = tuple(a + b + c for a in "xyz" for b in "xyz" for c in "xyz" if b not in (a, c))
 
-# Length below which a plane vector has no numerically defined direction.
+# Length, relative to that of the unit quaternion, below which the direction of a plane vector is round-off.
 SINGULAR = 1e-7
-# Ratio of the axes of an ellipse below which it may be a line, if the motion between the times is inaccurate.
+# Ratio of the axes of an ellipse below which the true path may be a line through zero; tested if the motion between two
+# times is not known accurately.
 NARROW = 0.1
 
 
@@ -89,15 +90,15 @@ def _turns(time: np.ndarray, q: np.ndarray, omega: np.ndarray) -> np.ndarray:
 class _ContinuousVector(NamedTuple):
     """A plane vector that varies continuously over nt times.
 
-    Between two times it is a cos x + b sin x, where a is its value at the first of both times, b a constant vector, and
-    x half the angle of rotation.
+    Between two times it is a cos x + b sin x, where a is its value at the earlier time, b a constant vector, and x half
+    the angle of rotation since the earlier time.
 
     Attributes
     ----------
     angle : (nt,) direction, rad
     length : (nt,) length, negative once the vector has passed through zero
     straight : (nt - 1,) whether the path between two times is numerically a line through zero
-    drift : (nt - 1,) component of b along the direction at the first of both times
+    drift : (nt - 1,) component of b along the direction of the vector at the earlier time
     """
 
     angle: np.ndarray
@@ -115,7 +116,7 @@ def _continuous_vector(
     ----------
     time : (nt,) s
     vector : (nt, 2), the vector at each time
-    b : (nt - 1, 2); between two times the vector is a cos x + b sin x, with a its value at the first of them
+    b : (nt - 1, 2); between two times the vector is a cos x + b sin x, with a its value at the earlier time
     half : (nt - 1,) largest x of each interval, rad
     bend : (nt - 1,) upper bound on the distance of the true path from this ellipse
     """

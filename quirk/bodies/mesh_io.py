@@ -11,7 +11,8 @@ import numpy as np
 from ..errors import InputError
 
 KINDS = (".stl", ".obj", ".dae", ".glb", ".gltf", ".ply", ".off")
-# Factor by which the grid cells grow in each pass of the simplification, until few enough triangles remain.
+# Factor by which the cell size grows in each pass of the simplification; passes are repeated until few enough triangles
+# remain.
 COARSER = 1.25
 
 

@@ -68,8 +68,8 @@ def outward(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 def solid(vertices: np.ndarray, triangles: np.ndarray) -> Solid | None:
     """Return volume, centroid and inertia enclosed by a closed surface, as sums over signed tetrahedra.
 
-    Returns None if the volume is zero up to round-off. Regions that several parts of the surface enclose count
-    repeatedly.
+    The result is None if the volume is zero up to round-off. A region that is enclosed by several parts of the surface
+    is counted once for each of them.
     """
     corners, middle, size = _normalized(vertices, triangles)
     six_volumes = np.linalg.det(corners)

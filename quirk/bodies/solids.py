@@ -39,8 +39,8 @@ class Box(Shape):
     def inertia(self, mass: float | np.ndarray) -> np.ndarray:
         """Return the inertia (3, 3), kg m^2, about the center, or (k, 3, 3) for masses (k,).
 
-        The moment of inertia about the axis along the edge of length a is mass/12 (b^2 + c^2), and likewise for b and
-        c.
+        The moment of inertia about the axis along the edges of length a is mass/12 (b^2 + c^2), with b and c the
+        lengths of the other edges.
         """
         return np.multiply.outer(mass / 12, _perpendicular_squares(np.array(self.size)))
 
@@ -75,7 +75,7 @@ class Ellipsoid(Shape):
     def inertia(self, mass: float | np.ndarray) -> np.ndarray:
         """Return the inertia (3, 3), kg m^2, about the center, or (k, 3, 3) for masses (k,).
 
-        The moment of inertia about the semi-axis a is mass/5 (b^2 + c^2), and likewise for b and c.
+        The moment of inertia about the semi-axis a is mass/5 (b^2 + c^2), with b and c the other semi-axes.
         """
         return np.multiply.outer(mass / 5, _perpendicular_squares(np.array(self.semi_axes)))
 

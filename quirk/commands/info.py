@@ -10,7 +10,8 @@ from ..errors import InconsistentStateError
 from ..system.system import System
 from .models import model_at
 
-# Most names listed for each kind of part; most rows analyzed, at a cost that grows with the cube of their number.
+# Maximum number of names listed for each kind of part; maximum number of constraint rows for which the mobility is
+# analyzed, at a cost that grows with the cube of the number.
 MOST_NAMED, MOST_ROWS = 20, 3000
 
 

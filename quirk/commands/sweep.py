@@ -19,9 +19,9 @@ from .parser import UsageError
 from .values import values_of
 from .variant import variant_of
 
-# Options common to all runs.
+# Options of `simulate` that apply to all runs of the sweep.
 COMMON = ("duration", "start", "output")
-# Most runs that are listed individually.
+# Maximum number of runs whose status is printed individually.
 MOST_LISTED = 50
 
 

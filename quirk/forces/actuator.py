@@ -20,15 +20,15 @@ from .value import LoadLike
 
 
 class Actuator(Actuated):
-    """An effort with limits about or along a joint's free axis: + on body j, - on body i.
+    """A torque about or a force along a joint's free axis, within limits: + on body j, - on body i.
 
     Parameters
     ----------
     joint : Joint
         Joint with a free rotation or a free translation.
     effort : float, Motion or function
-        Torque or force (N m or N); or a function ``f(t, x, rate)`` of the time, the joint's angle (all turns counted)
-        or displacement, and its rate; or a function ``f(t, state)`` of the whole state, see docs/forces.md.
+        The torque or force, N m or N; or a function ``f(t, x, rate)`` of the time, the joint's angle (all turns
+        counted) or displacement, and its rate; or a function ``f(t, state)`` of the whole state, see docs/forces.md.
     limits : float or (2,), optional
         Largest effort in both directions, or the smallest and the largest effort (N m or N); default: unlimited.
     coordinate : "rotation" or "translation", optional

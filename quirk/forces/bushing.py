@@ -40,7 +40,7 @@ class Bushing(ForceElement):
     damping : (6, 6) or (6,)
         C, or its diagonal: N s/m, N s/rad and so on; it must be dissipative.
     preload : (6,)
-        Force and torque on body j at x = 0, newton and newton meter.
+        Force (N) and torque (N m) on body j at x = 0.
 
     Examples
     --------

@@ -31,7 +31,7 @@ from .rope_sections import (
     Sections,
 )
 
-# Relative difference of two tensions that is round-off.
+# Relative difference below which two tensions are equal up to round-off.
 EQUAL = 1e-12
 
 
@@ -163,8 +163,8 @@ class ElasticRope(ForceElement):
     def potential(self, t: Any, *frames: Place) -> Any:
         """Return the elastic energy of all sections, J, as a jet whose negative gradient gives the loads on the bodies.
 
-        At a drum with friction this is not the gradient of the elastic energy: it also contains the work of the
-        difference of the tensions on the two sides of the drum.
+        With friction the gradient is not that of the elastic energy. It also contains the forces on drums that result
+        from different tensions on their two sides.
         """
         now = strained(self, frames)
         work, energy = now.length[0].constant(0.0), now.length[0].constant(0.0)
@@ -194,8 +194,8 @@ class ElasticRope(ForceElement):
     def shown(self, t: Any, *frames: Place) -> Any:
         """Return quantities for plots and events, in the order of `coordinates`.
 
-        These are the tension of each span, N; the speeds, slips and reserves of friction at each stop with friction;
-        and the mean strain of the rope.
+        The quantities are the tension of each span, N; the quantities `OF_STOPS` of each stop with friction; and the
+        mean strain of the rope.
         """
         now = strained(self, frames)
         quantities = [now.tension[section] for section in self.sections.of_span]

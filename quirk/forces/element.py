@@ -26,7 +26,7 @@ FORMS = ("potential", "stored", "along", "load")
 
 
 def _of_any_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `method` unchanged, typed as a method of any arguments, so that overriding methods may have other ones."""
+    """Return `method` unchanged; its type allows any arguments, so that subclasses may override it with their own."""
     return method
 
 
@@ -82,7 +82,7 @@ class ForceElement(Immutable):
     coordinates : names of the quantities that `coordinate` returns, for views and plots
     undefined : explanation in the error message if the law gives a non-finite value
     turning : indices of the coordinates that are angles with all turns counted; see `turns_near`
-    between : True for loads between the bodies, False for independent loads on each body
+    between : True if the loads act between the bodies, False if they act on each body independently
     counted : name of the joint and index of the axis for each of the `turning` coordinates that is a 1-2-3 angle
     reading : number of ends, at the end of the list, on which the element does not act; only their motion is read, by
        functions of the state
@@ -230,7 +230,7 @@ class ForceElement(Immutable):
         """Pairs of points between which an element with the `drawing` "coil" or "line" is drawn.
 
         Each point is a body and a position (3,) in its coordinates, m. By default an element with two ends is drawn
-        between these.
+        between the origins of its two frames.
         """
         points = [(body, frame.origin) for body, frame in self.acting_ends]
         return [(points[0], points[1])] if len(points) == 2 else []

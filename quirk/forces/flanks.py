@@ -16,7 +16,7 @@ from ..constraints.relation import Function, Relation
 from .element import ForceElement
 from .place import Place
 
-# Value of `side` outside of runs: the flank that the present deviation is beyond.
+# Value of `side` outside of runs: the flank in contact is determined by the deviation alone.
 ANY = 2.0
 
 
@@ -54,8 +54,9 @@ class Flanks(OfRelation):
     """Spring-damper contacts at the two flanks of a mesh with free play; the flanks exert no tensile load.
 
     Let x be the deviation of coordinate j from its value without play, and h half the free play. The upper flank exerts
-    the load ``-stiffness (x - h) - damping x'`` from the instant at which x reaches h until this load falls to zero;
-    the lower flank acts likewise at -h. Without free play the load always acts. During runs, events switch the flanks.
+    the load ``-stiffness (x - h) - damping x'`` from the instant at which x reaches h until this load falls to zero.
+    The lower flank exerts ``-stiffness (x + h) - damping x'`` from the instant at which x reaches -h. Without free play
+    the load always acts. During runs, events switch the flanks.
 
     Parameters
     ----------

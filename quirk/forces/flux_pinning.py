@@ -17,7 +17,7 @@ from ..util import validate
 from .element import ForceElement
 from .place import Place
 
-# mu_0 / (4 pi), N/A^2, CODATA 2018.
+# Vacuum permeability divided by 4 pi, N/A^2, CODATA 2018.
 PERMEABILITY = 1.25663706212e-6 / (4 * np.pi)
 # Signs of the mirror image of positions and moments, in the axes of the surface with normal z.
 MIRROR = np.array([1.0, 1.0, -1.0])
@@ -28,9 +28,10 @@ class FluxPinning(ForceElement):
 
     The field at cooling is frozen into the superconductor, as the field of an image behind its surface (frozen image);
     later changes of the field are shielded by a second image, which moves with the magnet (mobile image). At the pose
-    of cooling both cancel. The potential is the interaction with the frozen image plus half the interaction with the
-    mobile image, which is induced. The two image dipoles exert forces and torques on the magnet, and the opposite loads
-    on the superconductor (Kordyuk, J. Appl. Phys. 83 (1998) 610; for spacecraft Jones, Wilson, Gorman and Peck, 2012).
+    of cooling the fields of both images cancel. The potential is the interaction with the frozen image plus half the
+    interaction with the mobile image, which is induced. The two image dipoles exert forces and torques on the magnet,
+    and the opposite loads on the superconductor (Kordyuk, J. Appl. Phys. 83 (1998) 610; for spacecraft Jones, Wilson,
+    Gorman and Peck, 2012).
 
     The superconductor is assumed large and the magnet small in comparison with their distance.
 

@@ -15,7 +15,7 @@ from ..util import validate
 from .element import ForceElement
 from .place import Place
 
-# m^3/(kg s^2), CODATA 2018.
+# Gravitational constant, m^3/(kg s^2), CODATA 2018.
 GRAVITATIONAL_CONSTANT = 6.67430e-11
 
 

@@ -51,8 +51,9 @@ class JointFriction(OfJoint, StickSlip):
     static : float, optional
         Dry friction near standstill, N m or N; at least `coulomb`, which is the default.
     stribeck : float, optional
-        Speed over which friction decreases from `static` to `coulomb`, rad/s or m/s; required if these differ and
-        `sticking` is False. If None and `sticking` is True, friction falls to `coulomb` when the joint starts to slide.
+        Speed over which friction decreases from `static` to `coulomb`, rad/s or m/s; required if `static` and
+        `coulomb` differ and `sticking` is False. If None and `sticking` is True, friction falls to `coulomb` when the
+        joint starts to slide.
     creep : float, optional
         Speed over which dry friction reverses, rad/s or m/s, positive; required with dry friction that does not stick.
     coordinate : "rotation" or "translation", optional

@@ -97,8 +97,8 @@ def _act_by_storing(law: Any, time: Jet, coordinates: Sequence[Jet], loads: list
 def _unit_gradient(x: Jet, lane: int, inputs: Any) -> list[Any]:
     """Return the derivatives of coordinate `lane` with respect to all coordinates: a unit vector.
 
-    With them, one evaluation of a function of the coordinates gives its derivatives with respect to all coordinates.
-    For a coordinate x without derivatives the result contains none.
+    If coordinates have these gradients, one evaluation of a function of the coordinates also gives its derivatives with
+    respect to all of them. If the coordinate `x` has no derivatives, the result is a list of None.
     """
     terms = max((len(g) for g in x.gradient if g is not None), default=0)
     unit = [replaced(zeros(inputs), lane, 1.0), *[0] * (terms - 1)] if terms else None

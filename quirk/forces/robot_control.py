@@ -194,8 +194,8 @@ class ComputedTorque(TreeControl):
     def motion_changes(self, name: str, change: Motion) -> dict[str, Motion]:
         """Return the derivatives, by attribute name, of the motions that depend on a parameter of the motion `name`.
 
-        `change` is the derivative of that motion. If it is a target, the derivative of its rate is included unless the
-        rates are motions of their own.
+        `change` is the derivative of the motion `name`. If this motion is a target and the user gave no target rates,
+        the result also contains the derivative of the target's rate.
         """
         kind, _, k = name.partition("_")
         follows = kind == "target" and not self.own_rates

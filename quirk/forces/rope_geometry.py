@@ -10,13 +10,13 @@ from ..constraints.rope_path import RopeCourse
 
 
 def in_plane(vector: Plane | None) -> Plane:
-    """Return `vector`, a vector in the plane of a drum; assert that it is not None, as for stops that are points."""
+    """Return a vector in the plane of a drum, after asserting that it is not None, the value for points."""
     assert vector is not None
     return vector
 
 
 def surface_travel(course: RopeCourse, k: int) -> Jet:
-    """Return the travel of a drum's surface along the rope, m: a jet of value zero that carries its gradient.
+    """Return the travel of a drum's surface along the rope, m, as a jet whose value is zero; only derivatives are used.
 
     `k` is the index of the drum among the stops. The travel is relative to the middle of the arc or, at an end of the
     rope, to the point of tangency.

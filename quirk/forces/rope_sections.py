@@ -9,17 +9,21 @@ import numpy as np
 
 from ..constraints.rope_path import RopePath
 
-# States of the rope at a stop: it sticks; it slips along the rope, or back; and it is free, since the rope is slack.
+# Friction states of the rope at a stop: it sticks, slips forward, slips backward, or is free because it is slack.
 STICKS, AHEAD, BACK, FREE = 0, 1, -1, 2
 
-# Quantities shown of each stop with friction: the speed of the drum's surface; the slip of the rope past it where it
-# enters, m/s, and the same times its sign when slipping began; the margins of the tensions before and behind it against
-# slip, N; and the margin of friction * angle over the sum of that of all other stops that slip.
+# Names of the quantities of each stop with friction:
+# SPEED: speed of the drum's surface along the rope, m/s;
+# SLIP: velocity of the rope relative to this surface, where the rope enters the arc, m/s;
+# SLIPPING: slip times its sign when slipping began, m/s;
+# MARGIN_AHEAD, MARGIN_BACK: exp(friction * angle) times the tension before the stop minus the tension behind it, and
+# vice versa, N; a margin is zero when the rope starts to slip forward or backward;
+# RESERVE: friction * angle minus the absolute value of its signed sum over all other stops that slip.
 SPEED, SLIP, SLIPPING = "speed", "slip", "slipping"
 MARGIN_AHEAD, MARGIN_BACK, RESERVE = "grip ahead", "grip back", "reserve"
 OF_STOPS = (SPEED, SLIP, SLIPPING, MARGIN_AHEAD, MARGIN_BACK, RESERVE)
 TENSION, STRETCH = "tension", "stretch"
-# Units of the quantities; "" for dimensionless ones.
+# Units of all quantities by name; "" for dimensionless quantities.
 UNITS = {
     TENSION: "N", STRETCH: "", SPEED: "m/s", SLIP: "m/s", SLIPPING: "m/s", MARGIN_AHEAD: "N", MARGIN_BACK: "N",
     RESERVE: "",

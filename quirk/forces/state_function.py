@@ -199,8 +199,8 @@ def in_state(element: ForceElement, parts: Mapping[str, Any]) -> ForceElement:
 def names_read(title: str, function: Callable[..., Any], parts: Mapping[str, Any]) -> list[str]:
     """Return the names of the parts that a function of (t, state) reads.
 
-    The result contains the names that the function reads at the initial state, and all names that occur as strings in
-    its code, because the function may read these at other states.
+    The result contains the names that the function reads at the initial state, and all names of parts that occur as
+    strings in its code, because the function may read them at other states.
 
     Raises
     ------

@@ -16,12 +16,13 @@ from ..constraints.sticking import Sticking
 from .element import ForceElement
 from .place import Place
 
-# Normal load of friction: the force of a joint or contact normal to the surfaces; the force of a joint across an axis;
-# its total force; its force along an axis; or a constant.
+# Kinds of normal load of friction: the force of a contact or joint normal to the surfaces; the force of a joint
+# perpendicular to an axis; the total force of a joint; the force of a joint along an axis; or a constant.
 NORMAL, ACROSS, WHOLE, ALONG, CONSTANT = range(5)
 
 
-# Cosine of the largest angle between the slip and its stored direction; beyond it an event renews the stored direction.
+# Smallest cosine of the angle between the slip and its reference direction: at 60 degrees an event renews the reference
+# direction.
 COSINE = 0.5
 
 
@@ -60,7 +61,7 @@ class StickSlip(OfSlip):
     ----------
     on : the joint or contact on which the friction acts
     slip : function that computes the components of the slip velocity, m/s
-    radii : (2,) parameters of this function: radii of the two surfaces, or the radius of a pin, m
+    radii : (2,) parameters of the function `slip`, m: radii of the two surfaces, or the radius of a pin
     takes : kind of the normal load: NORMAL, ACROSS, WHOLE, ALONG or CONSTANT
     axis : index of the joint axis or surface normal in frame i: 0, 1 or 2 for x, y or z
     static : coefficient of static friction: maximum sticking force divided by the normal load

@@ -19,7 +19,7 @@ from ..util import validate
 
 # Form of the call of a function of the whole state, for messages.
 STATE_CALL = "f(t, state)"
-# Outputs of a call: at most three numbers, and whether a numba function has failed.
+# Outputs of a call: at most three numbers, and a flag that is nonzero if a numba function has failed.
 RETURNS, FAILED = 4, 3
 # Types from which a `Value` can be constructed: numbers, a function, a motion, a function as text; and lists of these.
 LoadLike = ArrayLike | Motion | Sequence[Any] | Callable[..., Any]

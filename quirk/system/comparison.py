@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..analysis.closure import Closure
     from .system import System
 
-# Relative tolerance for equal numbers, with respect to the largest number beside them.
+# Largest difference of equal numbers, relative to the largest number in the compared lists.
 SAME = 1e-9
 # Maximum number of differences named in a message.
 MOST_NAMED = 3
@@ -110,6 +110,6 @@ def _listed_names(items: list[Any]) -> str:
 
 
 def difference_text(differing: list[str]) -> str:
-    """Return at most MOST_NAMED differences as one message, with the number of the others."""
+    """Return a message that lists at most MOST_NAMED differences and states the number of further ones."""
     more = f"; and {len(differing) - MOST_NAMED} more" if len(differing) > MOST_NAMED else ""
     return "; ".join(differing[:MOST_NAMED]) + more

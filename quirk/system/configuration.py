@@ -18,7 +18,7 @@ class Configuration:
     ----------
     active : names of the enabled bilateral constraints
     idle : names of the disabled forces and unilateral constraints
-    others : pairs of a name and the constraint or force that replaces the system's one of this name
+    others : pairs (name, constraint or force that replaces the system's part of this name)
     """
 
     active: frozenset[str]
@@ -57,5 +57,5 @@ class Configuration:
         return self.with_forces(**{"on" if on else "off": names})
 
     def with_others(self, parts: Mapping[str, Any]) -> Configuration:
-        """Return a copy in which `parts`, constraints and forces by name, replace those of the same names."""
+        """Return a copy in which `parts`, constraints and forces by name, replace the parts with the same names."""
         return replace(self, others=tuple({**dict(self.others), **parts}.items()))

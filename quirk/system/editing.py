@@ -25,9 +25,9 @@ MOST_NAMED = 6
 
 
 def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Part]:
-    """Return the parts of a system without those named.
+    """Return the parts of a system except the parts in `names`.
 
-    If `dependents` is True, parts that depend on them are also left out; see `System.without`.
+    If `dependents` is True, parts that depend on the removed ones are also left out; see `System.without`.
     """
     out = {id(part): part for part in (system[name] for name in names)}
     owners = [part for part in system if isinstance(part, Body | Beam | Constraint | ForceElement)]

@@ -17,7 +17,7 @@ from ..util.suggestion import suggestion
 
 Part = Body | Beam | Constraint | ForceElement | Event | Sampled
 
-# Inputs of runs, for messages.
+# Inputs that the caller of a run can set, as listed in messages.
 SETTABLE = (
     "that of an Actuator, JointTorque, JointForce, Force, Torque or Tendon, or the target of a Controller or "
     "ComputedTorque"

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
 # Maximum number of cached compiled models; a mechanism that closes joints at varying poses needs a new one each time.
 MOST_PLANTS = 64
-# Range of `rank_tolerance`: smaller distances of rows are round-off, larger ones are those of clearly independent rows.
+# Smallest and largest `rank_tolerance`: smaller distances of rows are round-off; at larger distances rows are clearly
+# independent.
 RANK_TOLERANCES = 1e-12, LARGEST_RANK_TOLERANCE
 
 
@@ -61,8 +62,8 @@ class System(Renamed):
         Length, m, by which torques are divided when the loads of redundant constraints are minimized.
         Default: the largest joint arm or radius of gyration.
     rank_tolerance : float
-        A constraint row counts as redundant if its distance from the span of the others is below this value; for
-        equal bodies and rows of unit length, see `mobility`. Between 1e-12 and 0.1.
+        A constraint row counts as redundant if its distance from the span of the other rows, relative to its length, is
+        at most this value, from 1e-12 to 0.1; see docs/method.md.
 
     Raises
     ------

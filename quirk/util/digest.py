@@ -12,7 +12,7 @@ import numpy as np
 
 from .construction import made_with
 
-# Largest nesting depth of values; the arguments of parts are nested a few levels deep.
+# Maximum nesting depth of digested values; arguments of bodies, constraints and forces are nested a few levels deep.
 DEEPEST = 30
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 def collector_paused() -> Iterator[None]:
     """Context manager that disables the cyclic garbage collector, and restores its previous setting at the end.
 
-    During the construction of a system of 10^5 bodies no garbage arises, and the collector's traversals would take a
+    The construction of a system of 10^5 bodies creates no cyclic garbage, but the collector's traversals would take a
     third of the time.
     """
     enabled = gc.isenabled()

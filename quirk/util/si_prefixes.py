@@ -11,18 +11,18 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import Formatter, ScalarFormatter
 
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 3: "k", 6: "M", 9: "G", 12: "T"}
-# Numbers in this range need no prefix.
+# Range of values, from LEAST to MOST, that are shown without a prefix.
 LEAST, MOST = 1e-2, 1e4
-# Units that take a prefix: those at the start of a compound unit without powers of seconds. Seconds and radians take
-# no prefixes for large numbers.
+# Units to which a prefix can be added, at the start of a compound unit without powers of seconds. Seconds and radians
+# have no prefixes for large values.
 TAKES_PREFIX = re.compile(r"(m|N|J|W|Hz|s|rad|V|A|Pa|C)(?![A-Za-z])(?!.*\^)")
 ONLY_SMALL = ("s", "rad")
 
 
 def prefixed(unit: str, largest: float) -> tuple[float, str]:
-    """Return the unit with the SI prefix suitable for values up to `largest`, such as "mm", and its size, such as 1e-3.
+    """Return the size, such as 1e-3, and the name, such as "mm", of the prefixed unit for values up to `largest`.
 
-    The size, which comes first, is in SI units.
+    `largest` and the size are in the SI unit `unit`, such as "m".
     """
     found = TAKES_PREFIX.match(unit)
     if found is None or not np.isfinite(largest) or LEAST <= largest < MOST or largest <= 0:

@@ -114,9 +114,9 @@ def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
 def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tuple[Triple, Triple]:
     """Return the force (N) and moment (N m) that a joint transmits for a given acceleration of the parent.
 
-    `shift` (m/s^2) and `turn` (rad/s^2) are the linear acceleration of the joint point and the angular acceleration of
-    the child, in the axes of the child, without motion along the degrees of freedom of the joint. The data of the joint
-    begin at index o of `joints`.
+    `shift` (m/s^2) and `turn` (rad/s^2) are the linear and angular acceleration of the child at the joint point that
+    follow from this acceleration without motion along the degrees of freedom, in the axes of the child. The data of the
+    joint begin at index o of `joints`.
     """
     inertia = o + TRANSMITTED
     force = plus(symmetric_times(joints, inertia, shift), matrix_times(joints, inertia + MIXED, turn))

@@ -101,8 +101,8 @@ def largest_joint_load(mechanism: Mechanism) -> float:
 def scaled_load(mechanism: Mechanism, body: int, joint: int, arm: int, force: float, moment: float) -> float:
     """Return an upper bound of a joint load on the body in slot `body`, in the mass metric; zero for the ground.
 
-    `force` (N) and `moment` (N m) act at the joint of the body in slot `joint`. Component `arm` of the constants of
-    that body is the first of the vector between the joint and the center of mass of the loaded body.
+    `force` (N) and `moment` (N m) act at the joint of the body in slot `joint`. The vector between this joint and the
+    center of mass of the loaded body begins at component `arm` of the constants of the body in slot `joint`.
     """
     constants, bodies = mechanism.constants, mechanism.recursion.bodies
     c, b = body // WIDTH * CON + body % WIDTH, joint // WIDTH * BODIES + joint % WIDTH

@@ -100,7 +100,7 @@ def turn_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Any:
 
 @kernel
 def turned_since(recursion: Recursion, y: np.ndarray) -> float:
-    """Return the largest angle (rad) by which a body has rotated since `recursion.posture` was computed, to state y.
+    """Return the largest angle (rad) between the orientation of a body in `recursion.posture` and that in state y.
 
     The formula is valid for small rotations.
     """
@@ -213,7 +213,7 @@ def acceleration_of(bodies: Any, posture: Any, joints: Any, p: Any, c: Any, j: A
     """Return the orientations and accelerations of eight bodies, from the accelerations of their joint points.
 
     The results are the rotation matrices of the joint frames, by rows; the accelerations of the centers of mass in the
-    inertial frame, without that of gravity; and the angular accelerations in joint frames. The data of the eight bodies
+    inertial frame, relative to free fall; and the angular accelerations in joint frames. The data of the eight bodies
     begin at element p of `posture` (orientations and angular velocities of joint frames), c of `bodies` and j of
     `joints`.
     """
@@ -230,7 +230,7 @@ def keep_accelerations(
     """Write the linear and angular accelerations of eight bodies, in the inertial frame, to `kin` at element k.
 
     `gravity` is the acceleration of gravity. The data of the eight bodies begin at element p of `posture` (orientations
-    and angular velocities of joint frames), c of `bodies` and j of `joints` (accelerations without that of gravity).
+    and angular velocities of joint frames), c of `bodies` and j of `joints` (accelerations relative to free fall).
     """
     R, linear, turn = acceleration_of(bodies, posture, joints, p, c, j)
     for i in range(3):
@@ -253,9 +253,9 @@ def rate_of(
 ) -> None:
     """Compute y' of eight bodies from the accelerations of their joint points and their angular accelerations.
 
-    The accelerations begin at element j of `joints`; that of gravity, `gravity`, is added. The data of the eight bodies
-    begin at element s of the states y, p of `posture` (orientations and angular velocities of joint frames) and c of
-    `bodies`. y' is written to `ydot` at element s.
+    The accelerations begin at element j of `joints`; the acceleration of gravity, `gravity`, is added. The data of the
+    eight bodies begin at element s of the states y, p of `posture` (orientations and angular velocities of joint
+    frames) and c of `bodies`. y' is written to `ydot` at element s.
     """
     _, linear, turn = acceleration_of(bodies, posture, joints, p, c, j)
     store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))

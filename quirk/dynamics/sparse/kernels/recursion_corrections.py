@@ -48,7 +48,7 @@ from .recursion_vectors import (
 
 
 def inertia_loads(bodies: Any, c: Any, shift: Any, turn: Any) -> Any:
-    """Return the forces and moments that give eight separate bodies the given accelerations, in joint frames.
+    """Return the forces and moments required for given accelerations of eight separate bodies, in joint frames.
 
     `shift` is the acceleration of the joint point (m/s^2), `turn` the angular acceleration (rad/s^2). The constants of
     the eight bodies begin at element c of `bodies`.
@@ -230,7 +230,7 @@ def correct_poses(
 ) -> Any:
     """Add the displacements in `moved` and `joints` to the poses of eight bodies in y; return their sums.
 
-    The result is the three components of the translation and the three of the rotation. The data of the eight bodies
+    The result consists of three components of the translation and three of the rotation. The data of the eight bodies
     begin at element s of the states y, p of `posture` (orientations of joint frames), c of `bodies`, j of `joints` and
     m of `moved`.
     """
@@ -245,8 +245,8 @@ def correct_velocities(
 ) -> Any:
     """Add the velocity changes in `moved` and `joints` to the velocities of eight bodies in y; return their sums.
 
-    The result is the three components of the linear velocity and the three of the angular velocity. The data of the
-    eight bodies begin at element s of the states y, p of `posture` (orientations of joint frames), c of `bodies`, j of
+    The result consists of three components of the linear and three of the angular velocity. The data of the eight
+    bodies begin at element s of the states y, p of `posture` (orientations of joint frames), c of `bodies`, j of
     `joints` and m of `moved`.
     """
     shift, turn = correction(bodies, posture, joints, moved, p, c, j, m)

@@ -128,7 +128,7 @@ def store_slider_driver_load(joints: Any, j: Any, inertia: Any) -> None:
 
 
 def store_driver_load(joints: Any, o: Any, by_shift: Any, by_turn: Any, load: Any) -> None:
-    """Store the momentum of unit velocity along a prescribed freedom, and the load along it at zero acceleration.
+    """Store the momentum of unit velocity along a prescribed coordinate, and the load along it at zero acceleration.
 
     The data begin at element o of `joints`.
     """
@@ -172,8 +172,8 @@ def eliminate_second_axis(joints: Any, blocks: Any, j: Any, k: Any, inertia: Any
 def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, moment: Any) -> Any:
     """Eliminate the rotations of a ball joint from the articulated inertia of its body.
 
-    Returns, and stores, the rows of H J^-1, and J^-1 times the moment; the latter is minus the angular acceleration if
-    the joint point does not accelerate. `T` and `J` are the rows of the blocks H^T and J of the articulated inertia,
+    Returns, and stores, the rows of H J^-1, and J^-1 times the moment. The latter is minus the angular acceleration for
+    zero acceleration of the joint point. `T` and `J` are the rows of the blocks H^T and J of the articulated inertia,
     and `moment` is the moment at zero acceleration. The data of the joint begin at element j of `joints` and k of
     `blocks`.
     """

@@ -1,12 +1,17 @@
 """Relative positions and velocities at the joints of the recursion: constraint residuals, and travel of joints.
 
-The arrays are described in the module `recursion`; y is the state of all bodies. The joint point of a body on a slider
-or cylindrical joint moves along the axis of the joint, which is fixed in the parent. Its displacement s along the axis
-changes the arm from the joint point of the parent, and adds omega_p x (omega_p x s) + 2 omega_p x s' to the relative
-acceleration due to velocities, with the angular velocity omega_p of the parent. A universal joint rotates at rates a
-and b about its axes n, fixed in the parent, and z, fixed in the body; the rotation of z relative to the parent adds a b
-n x z to the relative angular acceleration due to velocities. Arguments are indices of the first element of a block of
-eight bodies: s in states, p in `posture`, c in `bodies`, j in `joints`, and i in `parents`.
+The arrays are described in the module `recursion`; y is the state of all bodies.
+
+The joint point of a body on a slider or cylindrical joint moves along the axis of the joint, which is fixed in the
+parent. Its displacement s along the axis changes the arm from the joint point of the parent, and adds omega_p x
+(omega_p x s) + 2 omega_p x s' to the relative acceleration due to velocities, with the angular velocity omega_p of the
+parent.
+
+A universal joint rotates at rates a and b about two axes: n, fixed in the parent, and z, fixed in the body. The
+rotation of z relative to the parent adds a b n x z to the relative angular acceleration due to velocities.
+
+Arguments are indices of the first element of a block of eight bodies: s in states, p in `posture`, c in `bodies`, j in
+`joints`, and i in `parents`.
 """
 
 from __future__ import annotations

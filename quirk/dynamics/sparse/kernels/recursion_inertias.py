@@ -7,9 +7,9 @@ ch. 7). The force and moment required for the acceleration a of its joint point 
     M a + H alpha + f,   H^T a + J alpha + m.
 
 Arguments are indices of the first element in flat arrays: j of a joint in `joints`, b of its body in `constants`, and k
-of the joint or free body in `blocks`. The array `articulated` holds sums of inertias and loads over children of a body:
-at `children` the sum over all children of the present body, at `added_to` the sum over those children of its parent
-that precede it, and at `total` the place of the latter sum including this body.
+of the joint or free body in `blocks`. Three arguments are indices of sums of inertias and loads in `articulated`:
+`children` of the sum over the children of the body; `added_to` of the sum over the preceding children of its parent;
+and `total` of the sum that also includes the body, which is written.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ from .recursion_vectors import (
 def body_inertia(constants: Any, joints: Any, articulated: Any, b: Any, j: Any, children: Any) -> Any:
     """Return the articulated inertia of a body: the rows of M, H^T and J, the force and the moment.
 
-    M, H and J are the translational, mixed and rotational blocks; force and moment are those at zero acceleration. The
-    data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of the
-    inertias and loads transmitted by the children at element `children` of `articulated`.
+    M, H and J are the translational, coupling and rotational blocks. The force and moment are those at zero
+    acceleration. The data of the joint begin at element j of `joints`, those of the body at element b of `constants`,
+    and the sum of the inertias and loads transmitted by the children at element `children` of `articulated`.
     """
     mass = [load4(constants, b + MASS_AFTER - k) for k in range(3)]
     rows = [*mass, *load_vectors(constants, b + LOWER), *load_vectors(constants, b + TURNS)]
@@ -220,7 +220,7 @@ def close_ball(
 def pass_weld(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the inertia of a welded body, and the load on it, to those of the parent.
+    """Add the inertia and load of a welded body to those of its parent.
 
     The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
     the inertias and loads transmitted by the children at element `children` of `articulated`. The transmitted inertia

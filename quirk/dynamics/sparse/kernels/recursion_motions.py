@@ -1,7 +1,7 @@
 """Accelerations or displacements of all bodies by recursion, from the roots to the tips.
 
-The arrays are described in the module `recursion`. Bias accelerations are the accelerations of bodies relative to their
-parents that are due to the current velocities. Arguments are indices of the first element in flat arrays: j of a joint
+The arrays are described in the module `recursion`. Bias accelerations are relative accelerations between a body and its
+parent that are due to the current velocities. Arguments are indices of the first element in flat arrays: j of a joint
 and `parent` of the joint of its parent in `joints`, b of the body in `constants`, k of the joint in `blocks`, and f of
 a free body in `blocks`.
 """
@@ -103,7 +103,7 @@ def follow_slider(joints: Any, axis: Any, j: Any, parent: Any, biased: bool) -> 
     """Compute the accelerations of the body of a slider from those of its parent.
 
     Relative accelerations due to velocities are included if `biased`. `axis` is the unit vector along z of the joint
-    frame, an axis of the joint. The data of the joint and of the joint of its parent begin at elements j and `parent`
+    frame, the axis of the slider. The data of the joint and of the joint of its parent begin at elements j and `parent`
     of `joints`. The accelerations are stored in `joints`, as data of the joint.
     """
     shift, turn = locked_acceleration(joints, joints, j, j + PRESENT_ARM - ARM, parent, biased)
@@ -115,7 +115,7 @@ def follow_cylindrical(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, pare
     """Compute the accelerations of the body of a cylindrical joint from those of its parent.
 
     Relative accelerations due to velocities are included if `biased`. `axis` is the unit vector along z of the joint
-    frame, an axis of the joint. The data of the joint and of the joint of its parent begin at elements j and `parent`
+    frame, the axis of the joint. The data of the joint and of the joint of its parent begin at elements j and `parent`
     of `joints`, further data of the joint at element k of `blocks`. The accelerations are stored in `joints`, as data
     of the joint.
     """
@@ -131,9 +131,9 @@ def follow_universal(
     """Compute the accelerations of the body of a universal joint from those of its parent.
 
     Relative accelerations due to velocities are included if `biased`. `axis` is the unit vector along z of the joint
-    frame, an axis of the joint. The data of the joint and of the joint of its parent begin at elements j and `parent`
-    of `joints`, further data of the joint at element k of `blocks` and those of the body at element b of `constants`.
-    The accelerations are stored in `joints`, as data of the joint.
+    frame, the axis of the joint that is fixed in the body. The data of the joint and of the joint of its parent begin
+    at elements j and `parent` of `joints`, further data of the joint at element k of `blocks` and those of the body at
+    element b of `constants`. The accelerations are stored in `joints`, as data of the joint.
     """
     shift, turn = locked_acceleration(joints, constants, j, b, parent, biased)
     turn = turn + rate_of(blocks, k, shift, turn) * load4(joints, j + SECOND_AXIS)

@@ -51,7 +51,7 @@ def recursive(mechanism: Mechanism) -> bool:
 
 @kernel
 def factored_recursively(mechanism: Mechanism) -> bool:
-    """Return whether the last factorization is the one computed by recursion over the joints."""
+    """Return whether the last factorization was computed by recursion over the joints."""
     return at(mechanism.work.summary, FACTORED) > 0.0
 
 
@@ -159,8 +159,8 @@ def move_postures(mechanism: Mechanism, y: np.ndarray) -> None:
 def moved_since_factorization(mechanism: Mechanism, y: np.ndarray, length: float) -> float:
     """Return a measure of the motion of the system from the last factorization to the state y.
 
-    It is the largest angle (rad) by which a body has rotated, plus the largest distance by which a joint has slid,
-    divided by `length` (m). It is infinite if the state of the last factorization is not known.
+    It is the largest rotation of a body (rad), plus the largest distance by which a joint has slid (m), divided by
+    `length` (m). It is infinite if the state of the last factorization is not known.
     """
     if at(mechanism.work.summary, FACTORED) != HERE:
         return np.inf

@@ -299,7 +299,7 @@ def passes_for(rate: float, smallest_pivot: float) -> int:
 
 @kernel
 def record_rank(mechanism: Mechanism) -> int:
-    """Store the number of rows kept by the last factorization as RANK, and their smallest pivot as LEAST.
+    """Store the number of independent rows of the last factorization as RANK, and their smallest pivot as LEAST.
 
     Both are entries of work.summary. Returns the number of dropped rows.
     """

@@ -1,8 +1,9 @@
 """Detection of accelerations that are inaccurate because large loads act on light bodies; see `extended`.
 
-The load on a body is a sum of constraint loads, and their round-off bounds that of the sum. The bound is pessimistic:
-refinement removes all round-off of accelerations but that along the motions which the constraints permit. Therefore, if
-the bound is too large, the accelerations are computed once in double-double arithmetic, for comparison.
+The load on a body is a sum of constraint loads. Its round-off is bounded by the round-off of the magnitudes of these
+loads. The bound is pessimistic, because refinement removes all errors of accelerations except those along motions that
+the constraints permit. Therefore, if the bound is too large, the accelerations are computed once in double-double
+arithmetic, for comparison.
 """
 
 from __future__ import annotations
@@ -73,10 +74,10 @@ def evaluate_on_constraints(
 def needs_check(mechanism: Mechanism) -> bool:
     """Return whether accelerations must be compared with double-double arithmetic, as round-off may exceed ACCEPTED.
 
-    No comparison is needed if they were computed in double-double arithmetic, or if their errors were measured before
-    at a similar error bound. The method FREEDOMS, the elimination of degrees of freedom, does not compute accelerations
-    from sums of loads; its error is estimated by the difference between its accelerations and those due to these sums.
-    The sums are written to work.extended.wrench_in_doubles.
+    No comparison is needed if the accelerations were computed in double-double arithmetic, or if their error was
+    measured before at a similar error bound. The method FREEDOMS, the elimination of degrees of freedom, does not
+    compute accelerations from sums of loads. In this case the error is estimated as the difference from the
+    accelerations due to the sums of loads, which are written to work.extended.wrench_in_doubles.
     """
     work, summary = mechanism.work, mechanism.work.summary
     if at(summary, DOUBLED) > 0.0:
@@ -95,10 +96,10 @@ def needs_check(mechanism: Mechanism) -> bool:
 
 @kernel
 def difference(mechanism: Mechanism) -> float:
-    """Return the largest difference (m/s^2) between accelerations due to two sets of loads on bodies.
+    """Return the largest difference (m/s^2) between the accelerations due to two sets of loads on bodies.
 
-    The loads are those in work.wrench and in work.extended.wrench_in_doubles; the latter are replaced by the difference
-    of both. Angular accelerations are multiplied by the length of the body.
+    One set of loads is in work.wrench, the other in work.extended.wrench_in_doubles, which is overwritten by the
+    difference of both. Angular accelerations are multiplied by the length of the body.
     """
     work = mechanism.work
     for o in range(0, work.wrench.shape[0], 8):
@@ -110,10 +111,10 @@ def difference(mechanism: Mechanism) -> float:
 def loses_digits(mechanism: Mechanism, y: np.ndarray) -> bool:
     """Recompute the loads in double-double arithmetic; return whether round-off without it exceeds ACCEPTED.
 
-    The error is that of the accelerations of the last evaluation, at state y, in doubles. The recomputed loads replace
-    those in work.wrench. If double-double arithmetic is required, the method FREEDOMS is replaced by REFLECTIONS,
-    because it is no more accurate than sums of loads in doubles. False is returned if double-double arithmetic fails,
-    as near singular configurations, unless inertias differ too much.
+    The round-off is that of the accelerations of the last evaluation, at state y. The recomputed loads are written to
+    work.wrench. If double-double arithmetic is required, the method FREEDOMS is replaced by REFLECTIONS, because
+    FREEDOMS is no more accurate than sums of loads in doubles. False is returned if double-double arithmetic fails, as
+    near singular configurations, unless inertias differ too much.
     """
     work = mechanism.work
     method, size, bound = work.summary[METHOD], largest_acceleration(mechanism), error_bound(mechanism)
@@ -138,9 +139,10 @@ def loses_digits(mechanism: Mechanism, y: np.ndarray) -> bool:
 
 @kernel
 def error_bound(mechanism: Mechanism) -> float:
-    """Return an upper bound of the accelerations due to round-off of constraint loads, relative to the largest one.
+    """Return an upper bound of the errors of accelerations due to round-off of constraint loads.
 
-    The bound is computed from the sum of the magnitudes of the loads on each body.
+    The bound is relative to the largest acceleration. It is computed from the sum of the magnitudes of the loads on
+    each body.
     """
     sum_magnitudes(mechanism)
     return EPSILON * bound_of(mechanism, mechanism.work.extended.wrench) / largest_acceleration(mechanism)

@@ -1,4 +1,4 @@
-"""Power of the constraint rows whose work is integrated: those of drivers, and of user-defined constraints."""
+"""Power of the constraint rows whose work is integrated: rows of drivers and of user-defined constraints."""
 
 from __future__ import annotations
 

@@ -261,7 +261,7 @@ class _Eight(EightDirections):
     def __init__(self, model, motion, state, t, directions, first, multipliers):
         super().__init__(model, motion, t, directions, first, multipliers)
         self.state = state
-        self.rates, self.applied = np.zeros((model.carried.size, WIDTH)), np.zeros((len(model.mass) + 1, 6, WIDTH))
+        self.rates, self.applied = np.zeros((model.auxiliary.size, WIDTH)), np.zeros((len(model.mass) + 1, 6, WIDTH))
         for e in range(len(model.forces)):
             self._law(e)
         self.loads = self.loads + self.applied[:-1]
@@ -272,7 +272,7 @@ class _Eight(EightDirections):
         values = law_inputs(element, layout, rows, self.motion.truncated(1), self.time.value, state.angles)
         deltas = np.zeros((layout.inputs, WIDTH))
         variables = slice(layout.first_internal, layout.first_frame, 2)
-        mine = self.model.carried.internal.get(element.name, slice(0, 0))
+        mine = self.model.auxiliary.internal.get(element.name, slice(0, 0))
         if element.internal:
             values[variables] = state.internal.get(element.name, [getattr(element, name) for name in element.internal])
             deltas[variables] = self.padded(self.directions.internal)[mine]

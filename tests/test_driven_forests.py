@@ -88,7 +88,7 @@ def test_accelerations_and_power(share, loops, held):
         bodies = solver.slots.body_states(recursive)
         close(bodies[:, 7:10], true.linear, 2e-12, seed)
         close(bodies[:, 10:], true.angular, 2e-12, seed)
-        first = solver.slots.first_carried
+        first = solver.slots.first_auxiliary
         close(recursive[first:], rows[first:], 1e-11, seed)
     assert found > 1
 

@@ -65,12 +65,12 @@ def test_energy_is_lost_by_half_the_impulses_times_rates():
     doubled.activate(*names)
     state = doubled.initial_state()
     solver = doubled.plant.solver()
-    y = doubled.model.carried.flat(state)
+    y = doubled.model.auxiliary.flat(state)
     solver.settle(solver.slots.state_to_lanes(y), 0.0)
     assert solver.redundant
     after, impulse = velocity_jump(solver, y, 0.0)
     rates = doubled.constraint_rows(state).phi_dot
-    moved = doubled.model.carried.state(after)
+    moved = doubled.model.auxiliary.state(after)
     np.testing.assert_allclose(doubled.constraint_rows(moved).phi_dot, 0, atol=1e-13)
     # Each body's momentum changes by the impulses on it.
     for row, body in enumerate(doubled.bodies):

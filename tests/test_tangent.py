@@ -24,7 +24,7 @@ T = 0.3
 def sparse(system, state, t, directions):
     solver = system.plant.solver()
     solver.settle_state(state, t)
-    return Differential(solver).at(solver.slots.state_to_lanes(system.model.carried.flat(state)), t, directions)
+    return Differential(solver).at(solver.slots.state_to_lanes(system.model.auxiliary.flat(state)), t, directions)
 
 
 def dense(system, state, t, directions):

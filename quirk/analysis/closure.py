@@ -134,7 +134,7 @@ def absorbed(system: System, state: State, t: float) -> Closure:
         model, solver = system.model, system.plant.for_residuals
         amount, _, angular = violations(system, state, t)
         _check_tolerance(system, closure, np.where(angular, amount * model.length, amount))
-        phi = solver.residuals(solver.slots.state_to_lanes(model.carried.flat(state)), t)[:, 0]
+        phi = solver.residuals(solver.slots.state_to_lanes(model.auxiliary.flat(state)), t)[:, 0]
         phi[amount <= ROUND_OFF * np.where(angular, 1.0, model.length)] = 0.0
         offsets = dict(closure.offsets)
         for constraint, (i, _) in model.joint_bodies:

@@ -67,7 +67,7 @@ def nearest(system: System, start: State, t: float) -> State:
     """
     search, state = _Search(system, start, t), start
     for _ in range(MOST_RIGHTED):
-        state, met = search.from_state(righted(system, state), MOST_STEPS, minimize_distance=True)
+        state, met = search.from_state(with_aligned_axes(system, state), MOST_STEPS, minimize_distance=True)
         if not met:
             state, met = search.from_state(state, MOST_ALONE, minimize_distance=False)
         if not met or reversed_joint(system, state) is None:
@@ -81,11 +81,11 @@ def on_independent_rows(system: System, state: State, t: float) -> State:
     If the projection fails, the state is returned unchanged.
     """
     solver = system.plant.solver()
-    y = solver.slots.state_to_lanes(system.model.carried.flat(state))
+    y = solver.slots.state_to_lanes(system.model.auxiliary.flat(state))
     solver.settle_near(y, t)
     if not solver.project(y, t):
         return state
-    found = system.model.carried.state(solver.slots.state_from_lanes(y))
+    found = system.model.auxiliary.state(solver.slots.state_from_lanes(y))
     return State(found.position, found.orientation, *state.parts[2:], bodies=state.bodies)
 
 
@@ -191,7 +191,7 @@ def _inverse_curvature(step: np.ndarray, change: np.ndarray) -> float:
     return float(np.clip((step @ step) / along, SHORTEST_PULL, LONGEST_PULL)) if along > 0 else 1.0
 
 
-def righted(system: System, start: State) -> State:
+def with_aligned_axes(system: System, start: State) -> State:
     """Return the state with bodies rotated so that no joint has axes that should be aligned in opposite directions.
 
     Parallel and antiparallel axes both satisfy the constraint rows; for deviations above 90 degrees the search would

@@ -29,7 +29,7 @@ def virtual_work(system: System, state: State, t: float, displacement: Any) -> V
     moved[..., :-1, 3:] = np.einsum("nij,...nj->...ni", kin.rotation[:-1], given[..., 3:])
     applied = {"gravity": np.einsum("n,i,...ni->...", model.mass, model.gravity, given[..., :3])}
     angles = angles_at(model, state, t)[None]
-    acts = dynamics_along(system.plant.solver(), np.array([t]), model.carried.flat(state)[None], angles).forces
+    acts = dynamics_along(system.plant.solver(), np.array([t]), model.auxiliary.flat(state)[None], angles).forces
     for element, rows in model.forces:
         loads = acts[element.name].loads[0, :, 0]
         applied[element.name] = np.einsum("fc,...fc->...", loads, moved[..., list(rows), :])

@@ -100,7 +100,7 @@ class _Members(Segment):
         for name, angles in state.angles.items():
             if name in joints.number:
                 self._near[:, joints.number[name]] = angles[members]
-        flat = np.concatenate([rows, np.zeros((len(members), plant.model.carried.size))], axis=1)
+        flat = np.concatenate([rows, np.zeros((len(members), plant.model.auxiliary.size))], axis=1)
         turns = Turns(joints, np.zeros((len(members), len(joints.ends), 2)), np.zeros((len(joints.ends), 3)))
         super().__init__(plant, batch.time[members], flat, turns, 0)
 

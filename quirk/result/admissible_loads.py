@@ -17,7 +17,7 @@ from ..dynamics.model.friction_normal_load import NormalLoad
 from .sticking_members import Limits, StickingMember
 
 
-def least_within(
+def least_norm_redistribution(
     members: Sequence[StickingMember], present: np.ndarray, ways: np.ndarray, bounds: np.ndarray, soft: np.ndarray
 ) -> tuple[np.ndarray, bool]:
     """Return the redistribution with forces of least weighted sum of squares, and whether it is within the limits.
@@ -52,7 +52,7 @@ def least_within(
     return np.linalg.lstsq(ways, forces - start, rcond=DEPENDENT)[0], found is not None
 
 
-def roomiest(
+def largest_margin_redistribution(
     members: Sequence[StickingMember], limits: Limits, present: np.ndarray, directions: np.ndarray, ways: np.ndarray
 ) -> np.ndarray:
     """Return the redistribution with the largest margin to the limits of friction, as amounts (d,).

@@ -32,21 +32,21 @@ def with_auxiliary_states(interpolant: Interpolant, points: Abscissa, flat: np.n
     proportion to time.
     """
     model = interpolant.segment.model
-    carried = model.carried
-    if not carried.size:
+    auxiliary = model.auxiliary
+    if not auxiliary.size:
         return flat
     left, where = np.unique(points.interval, return_inverse=True)
     nodes = Abscissa(np.repeat(left, COUNT), np.tile(PARTS, len(left)))
     along = interpolant.states(nodes)
-    rows = interpolant.segment.flat[:, STATE_SIZE * carried.bodies :]
+    rows = interpolant.segment.flat[:, STATE_SIZE * auxiliary.bodies :]
     before, after, h = rows[left], rows[left + 1], np.diff(interpolant.segment.time)[left][:, None]
     angles = interpolant.angles(nodes, along) if model.reads_angles else None
-    times, first = interpolant.time(nodes), STATE_SIZE * carried.bodies
+    times, first = interpolant.time(nodes), STATE_SIZE * auxiliary.bodies
     held = before[:, None] + PARTS[:, None] * (after - before)[:, None]
     last = np.inf
-    for _ in range(SWEEPS if carried.internal else 1):
+    for _ in range(SWEEPS if auxiliary.internal else 1):
         along[:, first:] = held.reshape(len(along), -1)
-        found = dynamics_along(interpolant.solver, times, along, angles).carried
+        found = dynamics_along(interpolant.solver, times, along, angles).auxiliary
         rates = found.reshape(held.shape)
         better = before[:, None] + _integrated_rates(PARTS, rates, before, after, h)
         change = np.abs(better - held).max()

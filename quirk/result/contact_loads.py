@@ -102,7 +102,7 @@ class ContactLoads:
         solver, segment = self._system.plant.solver(), self._segment
         found = []
         for t, y, angles in zip(segment.instants, segment.flat, segment.angles, strict=True):
-            self._gaps.select_parts(solver.model.carried.state(y), {})
+            self._gaps.select_parts(solver.model.auxiliary.state(y), {})
             found.append(self._gaps.kinematics_at(solver, float(t), y, angles))
         return found
 
@@ -149,7 +149,7 @@ class ContactLoads:
         """
         segment, length, y = self._segment, self._system.model.length, self._segment.flat[0]
         linear, angular = segment.dynamics.linear[0], segment.dynamics.angular[0]
-        self._gaps.select_parts(segment.model.carried.state(y), {})
+        self._gaps.select_parts(segment.model.auxiliary.state(y), {})
         motion = np.concatenate([linear, angular], axis=-1)
         (opening,) = self._gaps.accelerations(float(segment.instants[0]), y, segment.angles[0], [number], motion)
         scale = np.abs(linear).max() + length * np.abs(angular).max() + speed**2 / length

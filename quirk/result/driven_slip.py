@@ -28,7 +28,7 @@ def slip_is_driven(
     row : output index in the segment of the state that is examined
     """
     solver, gaps, y, t = segment.plant.solver(), Gaps(system, [friction]), segment.flat[row], segment.instants[row]
-    gaps.select_parts(segment.model.carried.state(y), {})
+    gaps.select_parts(segment.model.auxiliary.state(y), {})
     opening = gaps.kinematics_at(system.plant.solver(), float(t), y, segment.angles[row])
     side = getattr(friction.slip, "side", 1)
     own = [len(gaps.contact_points) + k for k, slip in enumerate(gaps.slip_rows) if slip.side == side]

@@ -121,7 +121,7 @@ def power_of(result: Result, compute_work: Callable[[], tuple[dict[str, np.ndarr
         of[name] = np.einsum("tfc,tfc->t", exerted[name].loads[:, :, 0], spin[:, list(rows)])
     of.update(result._constraint_power)
     # Friction that has been sticking all the time has done no work.
-    of |= {name: np.zeros(nt) for name in (*result.work, *model.carried.work) if name not in of}
+    of |= {name: np.zeros(nt) for name in (*result.work, *model.auxiliary.work) if name not in of}
     stored = {name: exerted[name].energy for name in placed}
     kinetic = kinetic_energy(model, state)
 
@@ -144,9 +144,9 @@ def work_of(
     # Stored energy may also jump, for instance when a spring is disabled; that is not work.
     for name, energy in {GRAVITY: weight, **stored}.items():
         work[name] = energy[0] - energy + jumps(result.time, energy)
-    if result.work or not result._model.carried.work:
+    if result.work or not result._model.auxiliary.work:
         return {**work, **{name: done - done[0] for name, done in result.work.items()}}, 0.0
-    splined = list(result._model.carried.work)
+    splined = list(result._model.auxiliary.work)
     powers = np.stack([power[name] for name in splined], axis=1)
     found, coarser = (integrals(result.time, powers, degree) for degree in (DEGREE, DEGREE - 2))
     work.update(zip(splined, found.T, strict=True))

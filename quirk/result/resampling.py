@@ -190,7 +190,7 @@ def work_between(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str,
     for name, done in run.power.work.items():
         if name in integrated:
             work[name] = integrated[name]
-        elif name in run._model.carried.work:
+        elif name in run._model.auxiliary.work:
             # Without integration, work is computed by splines.
             work[name] = integrals(run.time, run.power.of[name][:, None], DEGREE, instants.time)[:, 0]
         elif name == IMPACTS:

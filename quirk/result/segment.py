@@ -72,7 +72,7 @@ class Segment:
     @cached_property
     def state(self) -> State:
         """Poses and velocities, arrays (nt, n, 3) and (nt, n, 4), and internal variables by name."""
-        return self.model.carried.state(self.flat)
+        return self.model.auxiliary.state(self.flat)
 
     @cached_property
     def instants(self) -> np.ndarray:
@@ -188,7 +188,7 @@ class Segment:
         for placed in self.model.relations:
             if placed.relation.of_user and placed.relation.of_velocities:
                 name = self.model.owner(placed.rows.start)
-                power[name] = self.dynamics.carried[:, self.model.carried.work[name]]
+                power[name] = self.dynamics.auxiliary[:, self.model.auxiliary.work[name]]
         return power
 
     @property
@@ -197,18 +197,18 @@ class Segment:
 
         See `quirk.dynamics.model.auxiliary_states`.
         """
-        numbers = self.model.carried.numbers(self.flat)
-        return {name: numbers[:, place] for name, place in self.model.carried.work.items()}
+        numbers = self.model.auxiliary.numbers(self.flat)
+        return {name: numbers[:, place] for name, place in self.model.auxiliary.work.items()}
 
     @property
     def constraint_work(self) -> list[str]:
         """Names of the constraints whose work is integrated by the run: drivers, and constraints given by a user."""
-        return [name for name in self.model.carried.work if name in self.model.joint_rows]
+        return [name for name in self.model.auxiliary.work if name in self.model.joint_rows]
 
     @property
     def integrated_power(self) -> dict[str, np.ndarray]:
         """Power (nt,), W, of constraints by name, as integrated by the run: that of their independent rows alone."""
-        return {name: self.dynamics.carried[:, self.model.carried.work[name]] for name in self.constraint_work}
+        return {name: self.dynamics.auxiliary[:, self.model.auxiliary.work[name]] for name in self.constraint_work}
 
     @property
     def kinetic(self) -> np.ndarray:

@@ -133,7 +133,7 @@ class Interpolant:
         """
         turns = self.segment.turns
         found = Turns(turns.joints, self.quadrants(place, flat), turns.whole)
-        return found.angles(self.segment.model.carried.state(flat).orientation)
+        return found.angles(self.segment.model.auxiliary.state(flat).orientation)
 
     def _half_angles(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the two polar angles of K joints, (r, K, 2), rad, at r outputs, and their rates, rad/s.
@@ -142,13 +142,13 @@ class Interpolant:
         are counted.
         """
         joints, quadrants = self.segment.turns.joints, self.segment.turns.quadrants[self._rows]
-        vectors = joints.plane_vectors(self.segment.model.carried.state(self._flat).orientation)
+        vectors = joints.plane_vectors(self.segment.model.auxiliary.state(self._flat).orientation)
         half = joints.half_angles(vectors, quadrants)
         rates = np.array([joints.half_rates(state) for state in self._states(self._flat)])
         return half, rates
 
     def _states(self, flat: np.ndarray) -> list[State]:
-        return [self.segment.model.carried.state(y) for y in flat]
+        return [self.segment.model.auxiliary.state(y) for y in flat]
 
     def _index(self, place: Abscissa) -> np.ndarray:
         """Return the indices (p,) of the outputs of the interpolant that precede the p points of `place`."""
@@ -174,7 +174,7 @@ class Interpolant:
         large as possible.
         """
         linear, angular = self._derivatives()
-        state = self.segment.model.carried.state(self._flat)
+        state = self.segment.model.auxiliary.state(self._flat)
         omega = np.concatenate([state.angular_velocity[:, None], angular], axis=1)
         r = np.concatenate([state.position[:, None], state.velocity[:, None], linear], axis=1)
         q = [state.orientation]
@@ -213,7 +213,7 @@ class Interpolant:
         """
         if self.segment.recorded:
             return False
-        state = self.segment.model.carried.state(self._flat)
+        state = self.segment.model.auxiliary.state(self._flat)
         found = residuals_along(self.solver, self._time, state)[..., 0]
         return bool(np.abs(found).max(initial=0.0) <= ON_CONSTRAINTS * max(1.0, self.segment.model.length) ** 2)
 

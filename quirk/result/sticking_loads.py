@@ -28,8 +28,8 @@ from ..dynamics.contact.load_sharing import MIN_SHARE, groups_by_projector
 from ..errors import outside
 from ..forces import ForceElement, Friction, JointFriction
 from ..system.system import System
-from .admissible_loads import least_within, roomiest
-from .answering_loads import Answers, answers
+from .admissible_loads import largest_margin_redistribution, least_norm_redistribution
+from .balancing_loads import BalancingLoads, balancing_loads
 from .contact_loads import MOST_NAMED, ContactLoads, ContactLoadWarning
 from .segment import Segment
 from .sticking_members import Limits, compliances, contact_members, joint_members
@@ -105,20 +105,20 @@ class StickingLoads:
                 solver.settle(solver.slots.state_to_lanes(y), segment.instants[0])
             # Bodies that are held keep their poses.
             if row == 0 or self._moved(last, row):
-                answered, last = answers(self._gaps, segment, self._members, solver, place, row), row
+                balancing, last = balancing_loads(self._gaps, segment, self._members, solver, place, row), row
             base = {name: load[row] for name, load in joint_loads.items()}
-            limits = Limits(self._members, self._frictions, segment.state_at(row), base, answered.loads)
-            z, exceeding = self._shared(segment.dynamics.multipliers[row], answered, limits)
+            limits = Limits(self._members, self._frictions, segment.state_at(row), base, balancing.loads)
+            z, exceeding = self._shared(segment.dynamics.multipliers[row], balancing, limits)
             if exceeding:
                 beyond[row] = exceeding
-            found.multipliers[row] = z @ answered.multipliers
-            for size, loads in zip(z, answered.loads, strict=True):
+            found.multipliers[row] = z @ balancing.multipliers
+            for size, loads in zip(z, balancing.loads, strict=True):
                 for name, load in loads.items():
                     found.loads.setdefault(name, np.zeros((nt, 2, 3)))[row] += size * load
             for member in self._members:
                 if member.friction is not None and member.own == (None,):
                     effort = found.efforts.setdefault(member.name, np.zeros((nt, 1)))
-                    effort[row] = z[answered.numbers.index(member.numbers[0])]
+                    effort[row] = z[balancing.numbers.index(member.numbers[0])]
         if beyond:
             self._warn(beyond)
         return found
@@ -133,12 +133,12 @@ class StickingLoads:
             return []
         solver, segment = self._segment.plant.solver(), self._segment
         solver.settle(solver.slots.state_to_lanes(segment.flat[0]), segment.instants[0])
-        answered = answers(self._gaps, segment, self._members, solver, self._system.plant.solver(), row)
-        _, ways = self._forces(segment.dynamics.multipliers[row], answered)
+        balancing = balancing_loads(self._gaps, segment, self._members, solver, self._system.plant.solver(), row)
+        _, ways = self._forces(segment.dynamics.multipliers[row], balancing)
         found = []
-        for _, _, directions in self._groups(ways, answered):
+        for _, _, directions in self._groups(ways, balancing):
             changes: dict[str, np.ndarray] = {}
-            for part, loads in zip(directions, answered.loads, strict=True):
+            for part, loads in zip(directions, balancing.loads, strict=True):
                 for name, load in loads.items():
                     changes[name] = changes.get(name, 0.0) + np.multiply.outer(part, load)
             found.append(changes)
@@ -165,14 +165,16 @@ class StickingLoads:
         turn = np.abs(state.orientation[two] - state.orientation[one]).max()
         return bool(max(turn, np.abs(state.position[two] - state.position[one]).max() / length) > SAME)
 
-    def _shared(self, multipliers: np.ndarray, answered: Answers, limits: Limits) -> tuple[np.ndarray, list[str]]:
+    def _shared(
+        self, multipliers: np.ndarray, balancing: BalancingLoads, limits: Limits
+    ) -> tuple[np.ndarray, list[str]]:
         """Return the forces (d,) along the d rows that the model lacks, and the names of members outside their limits.
 
-        `multipliers` (m,) are those of the model without these forces, `answered` are the loads that balance unit
+        `multipliers` (m,) are those of the model without these forces, `balancing` are the loads that balance unit
         forces along these rows, and `limits` the limits of friction.
         """
-        present, ways = self._forces(multipliers, answered)
-        groups, none = self._groups(ways, answered), np.zeros(len(answered.rows))
+        present, ways = self._forces(multipliers, balancing)
+        groups, none = self._groups(ways, balancing), np.zeros(len(balancing.rows))
         if not groups:
             return none, self._beyond(present, limits(none))
         z, inside = self._least(none, present, ways, groups, limits)
@@ -180,24 +182,24 @@ class StickingLoads:
             return z, []
         # Where few distributions are left, as at the limit of sticking, the iteration may miss them.
         directions = np.hstack([directions for _, _, directions in groups])
-        most = directions @ roomiest(self._members, limits, present, directions, ways @ directions)
+        most = directions @ largest_margin_redistribution(self._members, limits, present, directions, ways @ directions)
         if exceeding := self._beyond(present + ways @ most, limits(most)):
             return z, self._beyond(present + ways @ z, limits(z)) or exceeding
         z, inside = self._least(most, present, ways, groups, limits)
         return (z if inside else most), []
 
-    def _forces(self, multipliers: np.ndarray, answered: Answers) -> tuple[np.ndarray, np.ndarray]:
+    def _forces(self, multipliers: np.ndarray, balancing: BalancingLoads) -> tuple[np.ndarray, np.ndarray]:
         """Return the forces (r,) along all rows without redistribution, and their changes (r, d) by d redistributions.
 
-        `multipliers` (m,) are those of the model, and `answered` are the loads that balance a unit force along each of
+        `multipliers` (m,) are those of the model, and `balancing` are the loads that balance a unit force along each of
         the d rows that the model lacks.
         """
         places = [place for member in self._members for place in member.own]
-        present, ways = np.zeros(len(places)), np.zeros((len(places), len(answered.rows)))
+        present, ways = np.zeros(len(places)), np.zeros((len(places), len(balancing.rows)))
         for k, place in enumerate(places):
             if place is not None:
-                present[k], ways[k] = multipliers[place], answered.multipliers[:, place]
-        ways[answered.rows] = np.eye(len(answered.rows))
+                present[k], ways[k] = multipliers[place], balancing.multipliers[:, place]
+        ways[balancing.rows] = np.eye(len(balancing.rows))
         return present, ways
 
     def _least(
@@ -221,7 +223,7 @@ class StickingLoads:
             soft = compliances(self._members, bounds, self._system.model.length)
             for numbers, rows, directions in groups:
                 members = [self._members[k] for k in numbers]
-                part, found = least_within(
+                part, found = least_norm_redistribution(
                     members, present[rows], ways[rows] @ directions, bounds[numbers], soft[numbers]
                 )
                 z, inside = z + directions @ part, inside and found
@@ -230,27 +232,27 @@ class StickingLoads:
                 break
         return z, inside and not self._beyond(present + ways @ z, bounds)
 
-    def _groups(self, ways: np.ndarray, answered: Answers) -> list[tuple[list[int], list[int], np.ndarray]]:
+    def _groups(self, ways: np.ndarray, balancing: BalancingLoads) -> list[tuple[list[int], list[int], np.ndarray]]:
         """Return groups of members that share a load with each other or with joints.
 
         Each group consists of the indices of its members, those of their rows among all r rows, and a basis (d, k) of
         the redistributions within the group that keep the normal loads of sliding friction. `ways` (r, d) are the
-        changes of the forces along all rows per unit force along each row that the model lacks, and `answered` the
+        changes of the forces along all rows per unit force along each row that the model lacks, and `balancing` the
         loads that balance these.
         """
         ends = np.cumsum([0, *(len(member.own) for member in self._members)]).tolist()
         spans = [list(range(*pair)) for pair in pairwise(ends)]
         divided = [k for k, member in enumerate(self._members) if member.divides]
         every = [row for k in divided for row in spans[k]]
-        free = [d for d, row in enumerate(answered.rows) if row in every]
+        free = [d for d, row in enumerate(balancing.rows) if row in every]
         basis, found = np.linalg.qr(ways[:, free])[0], []
-        kept = answered.multipliers[:, self._friction_rows()]
+        kept = balancing.multipliers[:, self._friction_rows()]
         for rows in groups_by_projector(basis @ basis.T, every, [spans[k] for k in divided]):
             numbers = [k for k in divided if spans[k][0] in rows]
-            columns = [d for d in free if answered.rows[d] in rows]
+            columns = [d for d in free if balancing.rows[d] in rows]
             if columns:
                 _, sizes, right = np.linalg.svd(kept[columns].T)
-                directions = np.zeros((len(answered.rows), len(columns) - int((sizes > MIN_SHARE).sum())))
+                directions = np.zeros((len(balancing.rows), len(columns) - int((sizes > MIN_SHARE).sum())))
                 directions[columns] = right[int((sizes > MIN_SHARE).sum()) :].T
                 if directions.shape[1]:
                     found.append((numbers, rows, directions))

@@ -57,7 +57,7 @@ def is_conservative(
         return False
     # User-defined energies, and those of motions or internal variables, may change while no body moves.
     for element in elements:
-        if element.name in segments[-1].model.carried.work:
+        if element.name in segments[-1].model.auxiliary.work:
             stored, done = energy_of(element.name), work.get(element.name)
             if done is None:
                 return False

@@ -51,7 +51,7 @@ class PendingContacts:
             return self._known[1]
         y = run.plant.tables.slots.state_from_lanes(current.lanes_now.copy().reshape(1, -1))
         turns = Turns(run.plant.model.joints, current.quadrants_now.copy().reshape(1, -1, 2), current.whole)
-        angles = turns.angles(run.plant.model.carried.state(y).orientation)[0]
+        angles = turns.angles(run.plant.model.auxiliary.state(y).orientation)[0]
         try:
             outcome = self._contacts.resolve_impacts(t, y[0], angles, run.configuration, run.contact_state)
         except SwitchingError as error:

@@ -137,7 +137,7 @@ class _SimulatedRun:
         statistics.wall_time = self._before + time.perf_counter() - self._started
         if run is None:
             turns = Turns.of_state(system.model.joints, self._state)
-            flat = system.model.carried.flat(self._state)[None]
+            flat = system.model.auxiliary.flat(self._state)[None]
             only = Segment(system.plant, np.array([factory.settings.start]), flat, turns, 0)
             return Result(system, [only], statistics, status, options=[factory.options])
         if status != "completed":
@@ -198,7 +198,7 @@ def described_failure(
     # A load that is not finite makes all bodies that are coupled to its own not finite: then no body is named.
     size, names = STATE_SIZE * len(system.bodies), system.model.body_names
     bodies = {names[c // STATE_SIZE] for c in error.components if c < size}
-    owners = [f'body "{name}"' for name in bodies] or {system.model.carried.owner(c, names) for c in error.components}
+    owners = [f'body "{name}"' for name in bodies] or {system.model.auxiliary.owner(c, names) for c in error.components}
     where = f" at {next(iter(owners))}" if len(owners) == 1 else ""
     return f"{owner}: at t = {error.time:.9g} s{where}: {error}{because}", bodies.pop() if len(bodies) == 1 else None
 
@@ -230,11 +230,11 @@ def started_run(
     with collector_paused():
         check_consistent(system.as_computed_by(plant), state, start)
         flow = factory.flow(plant, state, start)
-    y = flow.project(start, model.carried.flat(state))
+    y = flow.project(start, model.auxiliary.flat(state))
     if y is None:
         cause = "" if flow.trouble is None else f" ({flow.trouble})"
         raise SimulationError(f"{owner}: the initial state cannot be projected onto the constraints{cause}", time=start)
-    begin = replace(model.carried.state(y), angles=state.angles)
+    begin = replace(model.auxiliary.state(y), angles=state.angles)
     angles = angles_at(model, begin, start)
     begin.angles = angles_by_name(model.joints, angles)
     # Errors of user functions at the initial state are raised here; other errors are reported during the run.

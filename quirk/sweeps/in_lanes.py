@@ -140,7 +140,7 @@ class Computer:
         if members is None:
             return None
         model, time = example.system.model, self._times[:1]
-        flat = model.carried.flat(example.state)[None]
+        flat = model.auxiliary.flat(example.state)[None]
         segment = Segment(example.system.plant, time, flat, Turns.of_state(model.joints, example.state), 0)
         result = Result(example.system, [segment], Statistics(), "completed", options=[{}])
         return members, of_result(result, self._job.quantities, time)

@@ -242,10 +242,10 @@ def _collected(
     found: list[Outcome | None] = [None] * count
     done = failed = 0
 
-    def told(runs: float) -> str:
+    def progress_text(runs: float) -> str:
         return f"{runs:.0f} of {count} runs" + (f", {failed} failed" if failed else "")
 
-    line = ProgressLine.shown(progress, 0, count, told)
+    line = ProgressLine.shown(progress, 0, count, progress_text)
     try:
         with contextlib.suppress(KeyboardInterrupt), DeferredInterrupt(stop), contextlib.closing(stream):
             for outcome in stream:

@@ -120,7 +120,7 @@ class Worker:
         return WorkerDiedError(f"signal {-code}, {signal.strsignal(-code)}" if code < 0 else f"exit status {code}")
 
 
-class Crew:
+class WorkerPool:
     """Group of threads that compute the runs of a sweep, each with one worker process.
 
     Several runs are computed together in SIMD lanes. If their process dies, they are repeated one by one until one of
@@ -235,12 +235,12 @@ def computed_in_processes(
     WorkersError
         If no process can be started.
     """
-    crew = Crew(job, runs, count, retries, lanes)
+    pool = WorkerPool(job, runs, count, retries, lanes)
     working, done, trouble = count, 0, None
     try:
         while working and not stop[0]:
             try:
-                news = crew.outcomes.get(timeout=LOOK)
+                news = pool.outcomes.get(timeout=LOOK)
             except queue.Empty:
                 yield None
                 continue
@@ -250,16 +250,16 @@ def computed_in_processes(
             else:
                 working, trouble = working - 1, news or trouble
     finally:
-        crew.end()
+        pool.end()
     if stop[0]:
-        while not crew.outcomes.empty():
-            news = crew.outcomes.get()
+        while not pool.outcomes.empty():
+            news = pool.outcomes.get()
             if isinstance(news, Outcome):
                 yield news
         return
     if trouble is not None and (not done or not isinstance(trouble, WorkersError | OSError)):
         raise trouble
-    for run in crew.pending:
+    for run in pool.pending:
         yield Outcome(run.number, "failed", f"no worker process is left: {trouble}")
 
 

@@ -66,7 +66,7 @@ def derivatives(system: System, state: State, t: float, order: int, solver: str)
         parts = found.linear, found.angular, found.multipliers, found.force, found.torque
     else:
         along, loads = Differentiator(system.plant.solver(), order).with_loads(
-            np.array([t]), model.carried.flat(state)[None], angles[None]
+            np.array([t]), model.auxiliary.flat(state)[None], angles[None]
         )
         whole = along.linear, along.angular, loads.multipliers, loads.force, loads.torque
         parts = tuple(part[0] for part in whole)
@@ -106,7 +106,7 @@ def solved(system: System, state: State, t: float, solver: str) -> tuple[Kinemat
         verdict = compiled.verdict(state, t)
         motion = equations.motion(model, t, kin, independent=verdict.independent)
     else:
-        y = compiled.slots.state_to_lanes(model.carried.flat(state))
+        y = compiled.slots.state_to_lanes(model.auxiliary.flat(state))
         compiled.settle_near(y, t)
         compiled.applied.refer(t, angles)
         motion = constrained_motion(compiled, t, kin, y)

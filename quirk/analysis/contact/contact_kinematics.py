@@ -223,7 +223,7 @@ class Gaps:
                 force_directions[c, row] += outputs[first + LANES * f : first + LANES * f + 6]
         force_directions = force_directions[:, :-1]
         in_body = force_directions.copy()
-        R = matrix(solver.model.carried.state(y).orientation)
+        R = matrix(solver.model.auxiliary.state(y).orientation)
         in_body[..., 3:] = np.einsum("nji,cnj->cni", R, force_directions[..., 3:])
         values, rates = out[::2], out[1::2]
         rates[len(self.contact_points) :] = values[len(self.contact_points) :]
@@ -286,7 +286,7 @@ class Gaps:
         frame, and angular, rad/s^2, in body axes.
         """
         model = self._system.model
-        kin = Kinematics.of(model.carried.state(y))
+        kin = Kinematics.of(model.auxiliary.state(y))
         motion = PoseDerivatives.of(kin, 2)
         motion.position[:-1, 2] = accelerations[:, :3]
         motion.spin[:-1, 1] = np.einsum("nij,nj->ni", kin.rotation[:-1], accelerations[:, 3:])
@@ -335,7 +335,7 @@ class Gaps:
         and `kinematics` contains the force directions at this state.
         """
         found: dict[str, Impulse] = {}
-        state, n = self._system.model.carried.state(y), len(self._system.bodies)
+        state, n = self._system.model.auxiliary.state(y), len(self._system.bodies)
         owners: list[tuple[Any, tuple[int, ...]]] = [(point.constraint, point.rows) for point in self.contact_points]
         owners += [(slip.component, slip.rows) for slip in self.slip_rows]
         for c, k in enumerate(which):

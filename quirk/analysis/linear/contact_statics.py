@@ -63,7 +63,7 @@ class ContactForce(Gap):
 
 
 @dataclass(frozen=True)
-class Pushes:
+class StaticContacts:
     """The c gaps of all enabled unilateral constraints of a system, with their contact forces.
 
     Attributes
@@ -76,7 +76,7 @@ class Pushes:
     elements: tuple[ContactForce, ...]
 
     @classmethod
-    def of(cls, system: System) -> Pushes:
+    def of(cls, system: System) -> StaticContacts:
         """Return the gaps and contact forces of a system, which is not modified."""
         acting = [
             constraint
@@ -104,7 +104,7 @@ class Pushes:
         named = {**state.internal, **{one.name: np.array([push]) for one, push in zip(self.elements, x, strict=True)}}
         return State(*state.parts, angles=state.angles, internal=named, bodies=state.bodies)
 
-    def missing(self, x: np.ndarray, gaps: np.ndarray) -> float:
+    def complementarity_violation(self, x: np.ndarray, gaps: np.ndarray) -> float:
         """Return the largest violation of complementarity for contact forces `x` (c,) and `gaps` (c,).
 
         The violation at a gap is its size if a force acts, otherwise the penetration. Lengths are relative to the

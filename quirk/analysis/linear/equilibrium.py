@@ -21,14 +21,14 @@ from quirk.system.quantities import JointLoad
 from quirk.util.misuse import explained
 
 from ..assembly import assemble
-from .contact_statics import INDIFFERENT, Pushes, far_step, near_step
+from .contact_statics import INDIFFERENT, StaticContacts, far_step, near_step
 from .free_accelerations import NEARBY, accelerations, change_along, moved_along, size_of_change, size_of_loads
 from .linearization import linearize
 from .mixed_newton import mixed_newton
 from .null_space import NullSpaceBasis
 from .operating_point import Point
 from .outputs import value_of
-from .pseudo_transient import followed
+from .pseudo_transient import descend
 from .sparse_descent import sparse_descent
 from .sparse_stability import stability
 from .sparse_statics import sparse_newton
@@ -135,15 +135,15 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
         )
     friction_names = [force.name for force in sticking_elements(system.forces)]
     system = system.without(*friction_names) if friction_names else system
-    pushes = Pushes.of(system)
+    contacts = StaticContacts.of(system)
     state = _at_rest(system, start, t)
-    found, best = (None if pushes.elements else _sparse_search(system, state, t)) or _dense_search(
-        pushes, system, state, t
+    found, best = (None if contacts.elements else _sparse_search(system, state, t)) or _dense_search(
+        contacts, system, state, t
     )
     if best > MISSED:
-        raise _convergence_error(pushes, found, best, t)
-    own, x = pushes.without(found), _contact_forces(pushes, found, t)
-    held = pushes.with_closed_gaps(system, x)
+        raise _convergence_error(contacts, found, best, t)
+    own, x = contacts.without(found), _contact_forces(contacts, found, t)
+    held = contacts.with_closed_gaps(system, x)
     touching = frozenset(held.plant.model.joint_rows) - frozenset(system.model.joint_rows)
     left = float(best) if np.isfinite(best) else 0.0
     return Equilibrium(
@@ -165,28 +165,30 @@ def _sparse_search(system: System, state: State, t: float) -> tuple[State, float
     return None if floor is None else sparse_newton(system, floor, t)
 
 
-def _dense_search(pushes: Pushes, system: System, state: State, t: float) -> tuple[State, float]:
+def _dense_search(contacts: StaticContacts, system: System, state: State, t: float) -> tuple[State, float]:
     """Return the best state found from `state` by searches with dense matrices, and its residual.
 
-    `pushes` are the gaps of `system` with their contact forces.
+    `contacts` are the gaps of `system` with their contact forces.
     """
-    floor = None if pushes.elements else mixed_newton(pushes.system, state, t)
-    found, best = _search(pushes, state if floor is None else floor, t)
-    hopeless = best > MISSED and not system.forces and _falls_freely(NullSpaceBasis.at(Point(pushes.system, found, t)))
-    if best > MISSED and not hopeless and not pushes.elements:
-        floor = followed(pushes.system, state, t)
-        found, best = (found, best) if floor is None else _search(pushes, floor, t)
+    floor = None if contacts.elements else mixed_newton(contacts.system, state, t)
+    found, best = _search(contacts, state if floor is None else floor, t)
+    hopeless = (
+        best > MISSED and not system.forces and _falls_freely(NullSpaceBasis.at(Point(contacts.system, found, t)))
+    )
+    if best > MISSED and not hopeless and not contacts.elements:
+        floor = descend(contacts.system, state, t)
+        found, best = (found, best) if floor is None else _search(contacts, floor, t)
     return found, best
 
 
-def _convergence_error(pushes: Pushes, state: State, final_residual: float, t: float) -> ConvergenceError:
+def _convergence_error(contacts: StaticContacts, state: State, final_residual: float, t: float) -> ConvergenceError:
     """Return the ConvergenceError of a failed search.
 
     The error contains the best state found, `state`, and names the body with the largest acceleration there.
-    `final_residual` is the residual, and `pushes` are the gaps of the system.
+    `final_residual` is the residual, and `contacts` are the gaps of the system.
     """
-    free = NullSpaceBasis.at(Point(pushes.system, state, t))
-    model, (g, K, _) = free.point.model, accelerations(free, len(pushes.at(state)))
+    free = NullSpaceBasis.at(Point(contacts.system, state, t))
+    model, (g, K, _) = free.point.model, accelerations(free, len(contacts.at(state)))
     falls = _falls_freely(free)
     linear, angular = (np.linalg.norm(part, axis=1) for part in change_along(free, _unbalanced(g, K) if falls else g))
     worst = int(np.argmax(np.maximum(linear, model.length * angular)))
@@ -194,7 +196,7 @@ def _convergence_error(pushes: Pushes, state: State, final_residual: float, t: f
     residual, unit = (float(angular[worst]), "rad/s^2") if turns else (float(linear[worst]), "m/s^2")
     if falls:
         why = "nothing resists its motion there; if it falls freely, hold it"
-    elif len(pushes.at(state)):
+    elif len(contacts.at(state)):
         why = "if it falls freely or slides off its contact, hold it, or start nearer to an equilibrium"
     else:
         why = "it may keep moving without coming to rest; otherwise start nearer to an equilibrium"
@@ -202,7 +204,7 @@ def _convergence_error(pushes: Pushes, state: State, final_residual: float, t: f
         f"{OWNER}: no equilibrium was found; the accelerations are {final_residual:.2g} of those due to the loads "
         f'alone, the largest at body "{model.body_names[worst]}" with {residual:.3g} {unit}: {why}; the best '
         "state is in this error's .state",
-        state=pushes.without(state),
+        state=contacts.without(state),
         body=model.body_names[worst],
         residual=residual,
     )
@@ -225,31 +227,31 @@ def _unbalanced(g: np.ndarray, K: np.ndarray) -> np.ndarray:
     return np.asarray(g - K @ np.linalg.lstsq(K, g, rcond=INDIFFERENT)[0])
 
 
-def _contact_forces(pushes: Pushes, state: State, t: float) -> np.ndarray:
+def _contact_forces(contacts: StaticContacts, state: State, t: float) -> np.ndarray:
     """Return the contact forces (c,) at the c gaps of a system in equilibrium, N or N m; zero at open gaps.
 
     The forces of redundant contacts, which are not unique, are those of least norm.
 
     Parameters
     ----------
-    pushes : gaps and contact forces of the system
+    contacts : gaps and contact forces of the system
     state : state of equilibrium
     t : time, s
     """
-    x = pushes.at(state)
+    x = contacts.at(state)
     if not len(x):
         return x
-    point = Point(pushes.system, state, t)
-    gaps, (g, K, G) = pushes.gaps(point), accelerations(NullSpaceBasis.at(point), len(x))
-    closed = np.abs(gaps) <= CLOSED * pushes.units
+    point = Point(contacts.system, state, t)
+    gaps, (g, K, G) = contacts.gaps(point), accelerations(NullSpaceBasis.at(point), len(x))
+    closed = np.abs(gaps) <= CLOSED * contacts.units
     return near_step(-K, g - G @ x, G, gaps, closed)[1]
 
 
-def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
+def _search(contacts: StaticContacts, state: State, t: float) -> tuple[State, float]:
     """Search for an equilibrium from a state; return the best state found, and its residual.
 
     The residual is the largest acceleration, relative to the accelerations that the largest loads so far would cause.
-    `pushes` are the gaps of the system.
+    `contacts` are the gaps of the system.
 
     A step du, x solves (k - K) du = g + G x, where g are the accelerations, K their derivative, and G x those due to
     contact forces x. With k = 0 it is a Newton step. If K has positive eigenvalues, k exceeds them, unless the state is
@@ -261,10 +263,10 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
     best, best_step, slower, previous, stride, found = np.inf, 0, 0.0, np.inf, 1.0, (state, np.inf)
     loaded = 0.0
     for number in range(MOST_STEPS):
-        point = Point(pushes.system, state, t)
-        free, x, gaps = NullSpaceBasis.at(point), pushes.at(state), pushes.gaps(point)
+        point = Point(contacts.system, state, t)
+        free, x, gaps = NullSpaceBasis.at(point), contacts.at(state), contacts.gaps(point)
         g, K, G = accelerations(free, len(x))
-        size, open_by = size_of_loads(point), pushes.missing(x, gaps)
+        size, open_by = size_of_loads(point), contacts.complementarity_violation(x, gaps)
         loaded = max(loaded, size)
         missing, left = (max(_relative_size(g, of), open_by) for of in (size, loaded))
         if not len(g) or missing <= FOUND:
@@ -290,7 +292,7 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
         most = MOST_FALLING if falls and not len(x) else MOST_IN_VAIN
         if (stays and found[1] < MISSED) or left < FADED or number > best_step + most:
             break
-        state = pushes.with_forces(moved_along(free, state, step, t, max(longer, stride)), x)
+        state = contacts.with_forces(moved_along(free, state, step, t, max(longer, stride)), x)
     return found
 
 
@@ -342,6 +344,6 @@ def _is_negligible(free: NullSpaceBasis, step: np.ndarray) -> bool:
     `step` consists of changes of the free coordinates, then of the internal variables.
     """
     point, v = free.point, free.velocities.shape[1]
-    internal = point.model.carried.numbers(point.model.carried.flat(point.state))[: len(step) - v]
+    internal = point.model.auxiliary.numbers(point.model.auxiliary.flat(point.state))[: len(step) - v]
     rest = np.abs(step[v:]).max(initial=0.0) <= STANDS * np.abs(internal).max(initial=0.0)
     return bool(rest and size_of_change(point, *change_along(free, step)) <= STANDS)

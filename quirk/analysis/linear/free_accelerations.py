@@ -109,8 +109,8 @@ def moved_along(free: NullSpaceBasis, state: State, step: np.ndarray, t: float, 
             "System.equilibrium: the projection onto the constraints failed; start nearer to the equilibrium"
         )
     found, v = projected.state, free.velocities.shape[1]
-    internal = point.model.carried.numbers(point.model.carried.flat(state))[: point.internal].copy()
+    internal = point.model.auxiliary.numbers(point.model.auxiliary.flat(state))[: point.internal].copy()
     internal[: len(step) - v] += part * step[v:]
-    named = {name: internal[where] for name, where in point.model.carried.internal.items()}
+    named = {name: internal[where] for name, where in point.model.auxiliary.internal.items()}
     return State(found.position, found.orientation, state.velocity, state.angular_velocity,
                  angles=point.state.angles, internal=named, bodies=state.bodies)  # fmt: skip

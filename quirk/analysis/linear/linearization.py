@@ -20,7 +20,7 @@ from .operating_point import Point
 from .outputs import quantities
 from .quantity_derivatives import QuantityDerivatives
 from .states import States
-from .steady_motion import Steady, kind_of, rate_of
+from .steady_motion import SteadyMotion, kind_of, rate_of
 
 if TYPE_CHECKING:
     from quirk.system.system import System
@@ -60,7 +60,7 @@ class Linearization:
     output_values: np.ndarray
     state: State
     time: float
-    frame: Steady = field(repr=False)
+    frame: SteadyMotion = field(repr=False)
     units: np.ndarray = field(repr=False)
 
     @cached_property

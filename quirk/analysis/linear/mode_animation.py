@@ -42,9 +42,9 @@ def as_result(system: System, modes: Modes, number: int, amplitude: float, perio
         moved = amplitude * (modes.shapes[number] * np.exp(1j * (phase - 0.5 * np.pi))).real
         turned = rotation.multiply(start.orientation, rotation.exp(moved[:, TURN]))
         parts = start.position + moved[:, SHIFT], turned, moved[:, VELOCITY], moved[:, OMEGA]
-        flat.append(model.carried.flat(State(*parts, internal=start.internal)))
+        flat.append(model.auxiliary.flat(State(*parts, internal=start.internal)))
     states = np.array(flat)
-    orientation = model.carried.state(states).orientation
+    orientation = model.auxiliary.state(states).orientation
     quadrants = np.array([model.joints.first_quadrants(q) for q in orientation])
     turns = Turns.since(model.joints, start.orientation, angles_at(model, start, modes.time), quadrants)
     segment = Segment(system.plant, phases / rate, states, turns, 0)

@@ -148,7 +148,7 @@ def modes(system: System, state: State, t: float, count: int | None = None) -> M
         linear = linearize(system, state, t)
         values, vectors = eigenvectors(linear.A, linear.units)
         shapes, about = linear.motion(vectors.T), linear.about
-        variables = sum(s.stop - s.start for s in system.model.carried.internal.values())
+        variables = sum(s.stop - s.start for s in system.model.auxiliary.internal.values())
         inside = vectors[len(vectors) - variables :].T
     values, shapes, inside = _normalized(values, shapes, inside, system.model.length)
     return Modes(values[:count], shapes[:count], inside[:count], about, state, t, system)

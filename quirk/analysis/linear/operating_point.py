@@ -86,11 +86,11 @@ class Point:
         self.state.angles = angles_by_name(self.model.joints, angles)
         self.kin = Kinematics.of(self.state)
         self.solver.applied.refer(self.t, angles)
-        self._y = self.solver.slots.state_to_lanes(self.model.carried.flat(self.state))
+        self._y = self.solver.slots.state_to_lanes(self.model.auxiliary.flat(self.state))
         rates = self.solver.slots.state_from_lanes(self.solver.rates(self.t, self._y))
         of_bodies = rates[: STATE_SIZE * self.bodies].reshape(self.bodies, STATE_SIZE)
         self.linear, self.angular = of_bodies[:, 7:10].copy(), of_bodies[:, 10:].copy()
-        self.internal_rates = self.model.carried.numbers(rates)[: self.internal].copy()
+        self.internal_rates = self.model.auxiliary.numbers(rates)[: self.internal].copy()
         self.magnitudes = self.solver.frictions.magnitude.copy()
         self.laws = self._laws()
 
@@ -102,7 +102,7 @@ class Point:
 
     def laws_at(self, state: State) -> dict[str, Exerted]:
         """Return the loads and energies of the force elements at another state and the same time, by name."""
-        self.solver.rates(self.t, self.solver.slots.state_to_lanes(self.model.carried.flat(state)))
+        self.solver.rates(self.t, self.solver.slots.state_to_lanes(self.model.auxiliary.flat(state)))
         return self._laws()
 
     def _require_slip(self) -> None:
@@ -148,7 +148,7 @@ class Point:
     @property
     def internal(self) -> int:
         """Number k of internal variables."""
-        return sum(s.stop - s.start for s in self.model.carried.internal.values())
+        return sum(s.stop - s.start for s in self.model.auxiliary.internal.values())
 
     @property
     def independent(self) -> np.ndarray:

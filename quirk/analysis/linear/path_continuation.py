@@ -276,9 +276,9 @@ class PathFollower:
         strains = segments.strains(point)
         if segments.names:
             strains = strains + segments.rates(point, moves, turns)
-        carried, count = place.system.model.carried, point.internal
-        numbers = carried.numbers(carried.flat(place.state))[:count] + internal
-        named = {name: numbers[where] for name, where in carried.internal.items()}
+        auxiliary, count = place.system.model.auxiliary, point.internal
+        numbers = auxiliary.numbers(auxiliary.flat(place.state))[:count] + internal
+        named = {name: numbers[where] for name, where in auxiliary.internal.items()}
         of = place.state
         state = State(*moved.parts, angles=of.angles, internal=named, bodies=of.bodies)
         return self.path_point(value, state, largest_size=place.loaded, strains=strains)

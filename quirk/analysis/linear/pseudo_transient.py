@@ -38,7 +38,7 @@ FOUND = 0.1
 OVER_GROWTH = 1.5
 
 
-def followed(system: System, state: State, t: float) -> State | None:
+def descend(system: System, state: State, t: float) -> State | None:
     """Return a state at rest near an equilibrium, reached by a descent to lower potential energy than that of `state`.
 
     t is the time, s. The result is None if the descent fails.

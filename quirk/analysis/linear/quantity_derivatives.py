@@ -199,9 +199,9 @@ class QuantityDerivatives:
         values = law_inputs(element, layout, rows, motion, point.t, point.state.angles)
         deltas = np.zeros((layout.inputs, count))
         if element.internal:
-            own = point.model.carried.internal[element.name]
+            own = point.model.auxiliary.internal[element.name]
             variables = slice(layout.first_internal, layout.first_frame, layout.order + 2)
-            values[variables] = point.model.carried.numbers(point.model.carried.flat(point.state))[own]
+            values[variables] = point.model.auxiliary.numbers(point.model.auxiliary.flat(point.state))[own]
             deltas[variables] = self.variation.directions.internal[own]
         # Indices refer to the layout without derivatives; indices of parameters and frames are equal in both layouts.
         number = next((k for k, (one, _) in enumerate(point.model.forces) if one is element), None)

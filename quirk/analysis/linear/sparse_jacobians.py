@@ -140,7 +140,7 @@ def _neighbors(point: Point) -> tuple[Any, Any, Any]:
     for element, at in model.forces:
         own = [b for b in at if b < n]
         groups += [own] if element.between else []
-        inside = model.carried.internal.get(element.name, slice(0, 0))
+        inside = model.auxiliary.internal.get(element.name, slice(0, 0))
         variables += [(number, b) for number in range(inside.start, inside.stop) for b in own]
     member = [(g, b) for g, own in enumerate(groups) for b in own]
     joins = _pattern(member, (len(groups), n))

@@ -27,7 +27,7 @@ from quirk.errors import ConvergenceError, InputError
 from .eigenvalues import units_between
 from .operating_point import Point
 from .sparse_jacobians import Local
-from .steady_motion import Steady, frames, rests
+from .steady_motion import SteadyMotion, frames, rests
 
 if TYPE_CHECKING:
     from quirk.system.system import System
@@ -55,7 +55,7 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
     local = Local.at(point)
     rate = _rate(local, point.model.length)
     if rests(point):
-        return _slowest(point, local, Steady.none(point.bodies), wanted, rate), "equilibrium"
+        return _slowest(point, local, SteadyMotion.none(point.bodies), wanted, rate), "equilibrium"
     for steady, later, tau in frames(point):
         found = _slowest(point, local, steady, wanted, rate)
         if _same_modes(found, steady, later, tau, rate):
@@ -66,7 +66,7 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
     )
 
 
-def _slowest(point: Point, local: Local, steady: Steady, count: int, rate: float) -> Found:
+def _slowest(point: Point, local: Local, steady: SteadyMotion, count: int, rate: float) -> Found:
     """Return the eigenvalues nearest to zero at an operating point, with the motions of bodies and internal variables.
 
     `count` - 2 eigenvalues are returned. `rate`, 1/s, is the order of magnitude of the angular frequencies, from
@@ -134,16 +134,16 @@ def _largest(A: Any, axis: int) -> np.ndarray:
     return np.asarray(A.max(axis=axis).toarray()).ravel() if min(A.shape) else np.zeros(A.shape[1 - axis])
 
 
-def _same_modes(modes: Found, steady: Steady, later: Point, tau: float, rate: float) -> bool:
+def _same_modes(modes: Found, steady: SteadyMotion, later: Point, tau: float, rate: float) -> bool:
     """Return whether the modes at one point of a steady motion are also modes at a later point.
 
     `later` is the operating point after the time `tau`, s. Eigenvalues may differ in proportion to `rate`, 1/s, the
     order of magnitude of the angular frequencies of the system. `steady` is the steady motion.
     """
     values, shapes, inside = modes
-    moved = steady.carried_later(Directions.of_shapes(later.model, shapes, inside), tau)
-    goes_on = steady.relative_rates(later.variation(moved)).bodies
-    x, rates = (of[..., : len(values)] + 1j * of[..., len(values) :] for of in (moved.bodies, goes_on))
+    moved = steady.variations_after(Directions.of_shapes(later.model, shapes, inside), tau)
+    relative_rates = steady.relative_rates(later.variation(moved)).bodies
+    x, rates = (of[..., : len(values)] + 1j * of[..., len(values) :] for of in (moved.bodies, relative_rates))
     rate = max(rate, float(np.abs(values).max()))
     # Lengths are relative to the characteristic length of the system, times to the inverse rate.
     units = np.ones((FREEDOMS, 1))
@@ -153,7 +153,7 @@ def _same_modes(modes: Found, steady: Steady, later: Point, tau: float, rate: fl
     return bool((missing <= SAME * rate * size).all())
 
 
-def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
+def pencil(point: Point, local: Local, steady: SteadyMotion) -> tuple[Any, Any]:
     """Return the sparse matrices E and F of the equations s E y = F y of small motions.
 
     y contains 12 coordinates of each body, the internal variables, and the multipliers of the independent rows. `local`
@@ -190,7 +190,7 @@ def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
     return E, pencils
 
 
-def _kinematic_part(point: Point, steady: Steady, size: int) -> Any:
+def _kinematic_part(point: Point, steady: SteadyMotion, size: int) -> Any:
     """Return the kinematic part of the matrix F: rates of poses due to velocities, and the rotation of co-moving axes.
 
     `point` is the operating point, `steady` the steady motion of the axes, and `size` the number of rows and columns of

@@ -69,7 +69,7 @@ def suits(system: System) -> bool:
         6 * len(model.mass) - model.rows >= LARGE
         and bool(BeamStrains.of(system).names)
         and not any(isinstance(element, Friction) for element, _ in model.forces)
-        and not model.carried.internal
+        and not model.auxiliary.internal
         and not any(placed.relation.of_velocities for placed in model.relations)
     )
 
@@ -118,7 +118,7 @@ def moved(point: Point, moves: np.ndarray, turns: np.ndarray) -> Point | None:
     `moves` (n, 3) are translations, m, and `turns` (n, 3) rotations, rad.
     """
     model, solver, state = point.model, point.solver, point.state
-    y = solver.slots.state_to_lanes(model.carried.flat(displaced(state, moves, turns)))
+    y = solver.slots.state_to_lanes(model.auxiliary.flat(displaced(state, moves, turns)))
     if not solver.project(y, point.t):
         return None
     placed = State.unpack(solver.slots.state_from_lanes(y)[: STATE_SIZE * point.bodies])

@@ -133,7 +133,7 @@ def _combined(basis: Directions, columns: np.ndarray) -> Directions:
 def _internal(point: Point) -> list[tuple[str, str]]:
     """Return the names of element and variable for each internal variable of the model at an operating point."""
     by_name = {element.name: element for element in point.system.forces}
-    return [(own, name) for own in point.model.carried.internal for name in by_name[own].internal]
+    return [(own, name) for own in point.model.auxiliary.internal for name in by_name[own].internal]
 
 
 def _require_coordinates(chosen: list[Named]) -> None:

@@ -38,7 +38,7 @@ SMALL_ANGLE = 1e-4
 
 
 @dataclass(frozen=True)
-class Steady:
+class SteadyMotion:
     """Common rigid motion of n bodies, with an additional spin of each body.
 
     Attributes
@@ -53,7 +53,7 @@ class Steady:
     spin: np.ndarray
 
     @classmethod
-    def none(cls, bodies: int) -> Steady:
+    def none(cls, bodies: int) -> SteadyMotion:
         """Return the steady motion of `bodies` bodies at rest."""
         return cls(np.zeros(3), np.zeros(3), np.zeros((bodies, 3)))
 
@@ -76,7 +76,7 @@ class Steady:
         """
         return replace(varied, bodies=varied.bodies - self.convected_rates(varied.directions.bodies))
 
-    def later(self, state: State, tau: float) -> State:
+    def state_after(self, state: State, tau: float) -> State:
         """Return the state reached from `state` by this steady motion after a time tau, s."""
         spun = rotation.exp(self.spin * tau)
         whole = rotation.exp(self.turning * tau)
@@ -88,7 +88,7 @@ class Steady:
         omega = np.einsum("nji,nj->ni", back, state.angular_velocity)
         return replace(state, position=moved, orientation=turned, velocity=state.velocity @ R.T, angular_velocity=omega)
 
-    def carried_later(self, directions: Directions, tau: float) -> Directions:
+    def variations_after(self, directions: Directions, tau: float) -> Directions:
         """Return variations, constant in the co-moving axes, after this steady motion has continued for a time tau, s.
 
         `directions` contains the variations at the beginning.
@@ -102,14 +102,14 @@ class Steady:
         return replace(directions, bodies=bodies)
 
 
-def kind_of(free: NullSpaceBasis, variation: OperatingVariation) -> tuple[str, Steady]:
+def kind_of(free: NullSpaceBasis, variation: OperatingVariation) -> tuple[str, SteadyMotion]:
     """Return the kind of an operating point, and the steady motion in whose axes small motions are described.
 
     The kind is "equilibrium", "steady motion" or "instant". `variation` contains the time derivatives of the basis
     directions `free`.
     """
     point = free.point
-    at_rest = Steady.none(point.bodies)
+    at_rest = SteadyMotion.none(point.bodies)
     if not _internal_rests(point):
         return "instant", at_rest
     if rests(point):
@@ -128,8 +128,8 @@ def _internal_rests(point: Point) -> bool:
 
 
 def _internal_size(point: Point) -> np.ndarray:
-    carried = point.model.carried
-    return np.abs(carried.numbers(carried.flat(point.state))[: point.internal])
+    auxiliary = point.model.auxiliary
+    return np.abs(auxiliary.numbers(auxiliary.flat(point.state))[: point.internal])
 
 
 def load_rate(point: Point) -> float:
@@ -207,7 +207,7 @@ def _changes_in_time(point: Point) -> bool:
     return bool(size > AT_REST * loads**3 or np.abs(tangent.levels[..., :2]).max(initial=0.0) > 0)
 
 
-def _candidates(point: Point) -> list[Steady]:
+def _candidates(point: Point) -> list[SteadyMotion]:
     """Return the rigid motions that match the velocities and accelerations at an operating point; [] if there is none.
 
     If several motions match, the results are the one of least norm and the one with the least spins of the bodies
@@ -240,11 +240,11 @@ def _candidates(point: Point) -> list[Steady]:
     for x in (least, steadiest):
         turning = x[3:] / time
         velocity = x[:3] * length / time - np.cross(turning, middle)
-        found.append(Steady(velocity, turning, state.angular_velocity - np.einsum("nji,j->ni", R, turning)))
+        found.append(SteadyMotion(velocity, turning, state.angular_velocity - np.einsum("nji,j->ni", R, turning)))
     return found if null.size else found[:1]
 
 
-def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
+def frames(point: Point) -> Iterator[tuple[SteadyMotion, Point, float]]:
     """Yield the steady motions that match the velocities and accelerations at an operating point and at a later one.
 
     Each item consists of the motion, the later operating point, and the time until then (s). Whether the coefficients
@@ -258,7 +258,7 @@ def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
             yield steady, *found
 
 
-def _later_point(point: Point, steady: Steady) -> tuple[Point, float] | None:
+def _later_point(point: Point, steady: SteadyMotion) -> tuple[Point, float] | None:
     """Return the operating point after a steady motion for a time tau, and tau, s.
 
     The result is None if the accelerations at this point do not match, so that the motion is not steady.
@@ -266,7 +266,7 @@ def _later_point(point: Point, steady: Steady) -> tuple[Point, float] | None:
     tau = LATER / max(
         np.abs(point.state.angular_velocity).max(), np.abs(point.state.velocity).max() / point.model.length
     )
-    state = steady.later(point.state, tau)
+    state = steady.state_after(point.state, tau)
     try:
         later = Point(point.system, state, point.t + tau)
     except InconsistentStateError:
@@ -278,7 +278,9 @@ def _later_point(point: Point, steady: Steady) -> tuple[Point, float] | None:
     return (later, tau) if missing <= FITS * max(_scales(point)) ** 2 else None
 
 
-def _is_constant(free: NullSpaceBasis, variation: OperatingVariation, steady: Steady, later: Point, tau: float) -> bool:
+def _is_constant(
+    free: NullSpaceBasis, variation: OperatingVariation, steady: SteadyMotion, later: Point, tau: float
+) -> bool:
     """Whether the coefficients of the equations of small motions are equal at two points of a steady motion.
 
     `later` is the point reached after the time `tau`, s. `variation` contains the time derivatives of the basis
@@ -296,7 +298,7 @@ def _is_constant(free: NullSpaceBasis, variation: OperatingVariation, steady: St
     )
     unit = np.ones(free.size)
     unit[p : p + v] = 1.0 / rate
-    there, moved = NullSpaceBasis.at(later), steady.carried_later(variation.directions, tau)
+    there, moved = NullSpaceBasis.at(later), steady.variations_after(variation.directions, tau)
     same = there.coordinates(moved.bodies, moved.internal[: point.internal])
     if same.shape[0] != same.shape[1]:
         return False

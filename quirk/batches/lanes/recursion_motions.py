@@ -40,7 +40,7 @@ from .recursion_freedoms import motion_along
 from .recursion_inertias import MOTION
 
 
-def carried(links: Any, motion: Any, o: Any, g: Any) -> Any:
+def locked_acceleration(links: Any, motion: Any, o: Any, g: Any) -> Any:
     """Return the acceleration of the joint point and the angular acceleration of a link whose joint is locked.
 
     Velocity-dependent terms are omitted. The data of the link begin at offset o of `links` (computed quantities), those
@@ -50,13 +50,13 @@ def carried(links: Any, motion: Any, o: Any, g: Any) -> Any:
     return plus(load3(motion, g), cross(turn, load3(links, o + 8 * TO_POINT))), turn
 
 
-def welded(links: Any, motion: Any, o: Any, g: Any, biased: bool) -> Any:
+def welded_acceleration(links: Any, motion: Any, o: Any, g: Any, biased: bool) -> Any:
     """Return the acceleration of the joint point and the angular acceleration of a link that is welded to its parent.
 
     Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
     quantities), those of its parent at g of `motion` (accelerations).
     """
-    shift, turn = carried(links, motion, o, g)
+    shift, turn = locked_acceleration(links, motion, o, g)
     if biased:
         return plus(shift, load3(links, o + 8 * SHIFT)), plus(turn, load3(links, o + 8 * TURN))
     return shift, turn
@@ -68,7 +68,7 @@ def follow_weld(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -
     Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
     quantities); those of its body at f of `motion` (accelerations); those of its parent at g of `motion`.
     """
-    shift, turn = welded(links, motion, o, g, biased)
+    shift, turn = welded_acceleration(links, motion, o, g, biased)
     store3(motion, f, shift)
     store3(motion, f + ANGULAR, turn)
 
@@ -79,7 +79,7 @@ def follow_hinge(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) 
     Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
     quantities); those of its body at f of `motion` (accelerations); those of its parent at g of `motion`.
     """
-    shift, turn = welded(links, motion, o, g, biased)
+    shift, turn = welded_acceleration(links, motion, o, g, biased)
     turn = plus(turn, motion_along(links, o, shift, turn))
     store3(motion, f, shift)
     store3(motion, f + ANGULAR, turn)
@@ -91,7 +91,7 @@ def follow_slider(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool)
     Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
     quantities), those of its body at f of `motion` (accelerations), those of its parent at g of `motion`.
     """
-    shift, turn = welded(links, motion, o, g, biased)
+    shift, turn = welded_acceleration(links, motion, o, g, biased)
     store3(motion, f, plus(shift, motion_along(links, o, shift, turn)))
     store3(motion, f + ANGULAR, turn)
 
@@ -102,7 +102,7 @@ def follow_cylindrical(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: 
     Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
     quantities), those of its body at f of `motion` (accelerations), those of its parent at g of `motion`.
     """
-    shift, turn = welded(links, motion, o, g, biased)
+    shift, turn = welded_acceleration(links, motion, o, g, biased)
     shift = plus(shift, motion_along(links, o + 8 * SECOND, shift, turn))
     store3(motion, f, shift)
     store3(motion, f + ANGULAR, plus(turn, motion_along(links, o, shift, turn)))
@@ -114,7 +114,7 @@ def follow_universal(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bo
     Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
     quantities), those of its body at f of `motion` (accelerations), those of its parent at g of `motion`.
     """
-    shift, turn = welded(links, motion, o, g, biased)
+    shift, turn = welded_acceleration(links, motion, o, g, biased)
     turn = plus(turn, motion_along(links, o + 8 * SECOND, shift, turn))
     store3(motion, f, shift)
     store3(motion, f + ANGULAR, plus(turn, motion_along(links, o, shift, turn)))
@@ -126,7 +126,7 @@ def follow_ball(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -
     Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
     quantities); those of its body at f of `motion` (accelerations); those of its parent at g of `motion`.
     """
-    shift, _ = welded(links, motion, o, g, biased)
+    shift, _ = welded_acceleration(links, motion, o, g, biased)
     store3(motion, f, shift)
     store_turn(links, motion, o, f, shift)
 

@@ -48,13 +48,13 @@ from .recursion_gaps import (
 )
 from .recursion_inertias import MOTION
 from .recursion_motions import (
-    carried,
     follow_ball_unbiased,
     follow_cylindrical_unbiased,
     follow_hinge_unbiased,
     follow_slider_unbiased,
     follow_universal_unbiased,
     follow_weld_unbiased,
+    locked_acceleration,
     move_free,
 )
 
@@ -70,7 +70,7 @@ def lock(
     the parent and `turn` in body axes. The displacement is stored in `locked` and the load in `load_`. The modules
     `recursion_inertias` and `recursion_motions` describe the index arguments.
     """
-    with_parent, turning = carried(links, locked, o, g)
+    with_parent, turning = locked_acceleration(links, locked, o, g)
     shift = plus(with_parent, rows_times(kin, p + 8 * ROTATION, shift))
     turn = plus(turning, rows_times(kin, k + 8 * ROTATION, turn))
     store3(locked, f, shift)

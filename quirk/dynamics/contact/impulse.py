@@ -81,7 +81,7 @@ def impulses(solver: Solver, y: np.ndarray, multipliers: np.ndarray) -> dict[str
 
     `multipliers` (m,) are the impulses along all m rows.
     """
-    state = solver.model.carried.state(y)
+    state = solver.model.auxiliary.state(y)
     position = np.append(state.position, np.zeros((1, 3)), axis=0)
     R = rotation.matrix(np.append(state.orientation, [rotation.IDENTITY], axis=0))
     loads = JointLoads(solver, solver.related)
@@ -107,7 +107,7 @@ def largest_displacement(model: Model, y: np.ndarray, other: np.ndarray) -> floa
 
     A rotation counts as its angle times the characteristic length of the system.
     """
-    first, second = model.carried.state(y), model.carried.state(other)
+    first, second = model.auxiliary.state(y), model.auxiliary.state(other)
     turn = 2 * rotation.multiply(rotation.conjugate(first.orientation), second.orientation)[:, 1:]
     return float(max(np.abs(first.position - second.position).max(), model.length * np.abs(turn).max()))
 
@@ -120,7 +120,7 @@ def restore_angular_momentum(plant: CompiledModel, y: np.ndarray, before: np.nda
     center of mass.
     """
     model = plant.model
-    wanted, present = model.carried.state(before).copy(), model.carried.state(y).copy()
+    wanted, present = model.auxiliary.state(before).copy(), model.auxiliary.state(y).copy()
     for state in (wanted, present):
         state.velocity[~bodies] = 0.0
         state.angular_velocity[~bodies] = 0.0

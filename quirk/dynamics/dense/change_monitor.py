@@ -53,7 +53,7 @@ def user_function_values(
         return None
 
     def values(t: float, y: np.ndarray) -> np.ndarray:
-        state = model.carried.state(y)
+        state = model.auxiliary.state(y)
         if model.reads_angles:
             state.angles = dict(angles(t))
         kin = Kinematics.of(state)

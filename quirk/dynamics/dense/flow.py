@@ -33,7 +33,7 @@ from .work_error import WorkingLoads
 WORSE = 0.1
 
 
-class Chooser(Protocol):
+class RowSelector(Protocol):
     """Protocol of objects that select independent rows, as implemented by the compiled solver."""
 
     @property
@@ -70,7 +70,7 @@ class Flow:
         self,
         model: Model,
         metric: Metric,
-        chooser: Chooser,
+        selector: RowSelector,
         start: State,
         t: float,
         *,
@@ -80,7 +80,7 @@ class Flow:
     ) -> None:
         self.model, self.metric = model, metric
         self.on_constraints, self.baumgarte = on_constraints and model.rows > 0, baumgarte
-        self.chooser, self.rank = chooser, chooser.settle_state(start, t)
+        self.selector, self.rank = selector, selector.settle_state(start, t)
         # Ratio of smallest to largest singular value at selection; rows count as dependent relative to it.
         self._chosen = self._least(start, t)
         self.evaluations = 0
@@ -126,7 +126,7 @@ class Flow:
 
     def derivative(self, t: float, y: np.ndarray) -> np.ndarray:
         """Return y' (13 n + k,) at time t (s) and state y, or raise the exception that caused the failure."""
-        state = self.model.carried.state(y)
+        state = self.model.auxiliary.state(y)
         if self.model.reads_angles:
             state.angles = self.angles(t)
         kin = Kinematics.of(state)
@@ -136,7 +136,7 @@ class Flow:
         rows = constraint_rows(self.model, kin, t)
 
         def solve(force: np.ndarray, torque: np.ndarray) -> ConstrainedMotion:
-            kept, least = self.chooser.independent, self._floor
+            kept, least = self.selector.independent, self._floor
             return constrained_motion(self.model, kin, t, rows, force, torque, self.baumgarte, kept, least)
 
         acts, solution = with_friction(self.model, t, kin, acts, solve)
@@ -155,7 +155,7 @@ class Flow:
 
         `acts` are the loads of the force elements, and `multipliers` (m,) the multipliers of the constraint rows.
         """
-        model, carried = self.model, self.model.carried
+        model, auxiliary = self.model, self.model.auxiliary
         moves = np.concatenate([kin.velocity, kin.spin], axis=1)
         internal, power = {}, {}
         for (element, bodies), evaluated in zip(model.forces, acts, strict=True):
@@ -163,8 +163,8 @@ class Flow:
             power[element.name] = float((evaluated.loads[:, 0] * moves[list(bodies)]).sum())
         loads = WorkingLoads()
         for (element, bodies), evaluated in zip(model.forces, acts, strict=True):
-            loads = loads.with_force(evaluated.loads[:, 0], self._roots[list(bodies)], element.name in carried.work)
-        driven = [name for name in carried.work if name in model.joint_rows]
+            loads = loads.with_force(evaluated.loads[:, 0], self._roots[list(bodies)], element.name in auxiliary.work)
+        driven = [name for name in auxiliary.work if name in model.joint_rows]
         if driven:
             turning = rotation.rate(kin.orientation[:-1], kin.angular_velocity[:-1])
             velocity = np.concatenate([kin.velocity[:-1], turning], axis=1)
@@ -173,18 +173,18 @@ class Flow:
             works = np.isin(np.arange(model.rows), np.concatenate([np.r_[model.joint_rows[name]] for name in driven]))
             loads = loads.with_rows(multipliers, by_row, self._lengths(rows), works, self._least_pivot)
         self.working_loads = loads
-        return rates(carried, internal, power)
+        return rates(auxiliary, internal, power)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
         """Return the state y with unit quaternions and, if the run uses projection, projected onto the constraints.
 
         The result is None if y is too far from the constraints.
         """
-        state = self.model.carried.state(y).copy()
+        state = self.model.auxiliary.state(y).copy()
         state.orientation /= np.linalg.norm(state.orientation, axis=1, keepdims=True)
         if self.on_constraints:
             try:
-                self._projected = project(self.model, self.metric, state, t, self.chooser.independent, self._floor)
+                self._projected = project(self.model, self.metric, state, t, self.selector.independent, self._floor)
             except (InputError, np.linalg.LinAlgError) as error:
                 self._projected, self.trouble = None, error
             if self._projected is None or self._projected.correction > self.largest_correction:
@@ -192,9 +192,9 @@ class Flow:
             state = self._projected.state
             s = self._projected.pseudo_inverse.s
             if self.rank < self.model.rows and s.size and s[-1] < WORSE * self._chosen * s[0]:
-                self.chooser.choose_state(state, t)
+                self.selector.choose_state(state, t)
                 self._chosen = self._least(state, t)
-        return np.append(state.pack(), self.model.carried.numbers(y))
+        return np.append(state.pack(), self.model.auxiliary.numbers(y))
 
     def tangential(self, error: np.ndarray) -> np.ndarray:
         """Return the component, tangential to the constraints, of an error (13 n + k,) of the last projected state.
@@ -203,12 +203,12 @@ class Flow:
         """
         if self._projected is None:
             return error
-        e, q = self.model.carried.state(error), self._projected.state.orientation
+        e, q = self.model.auxiliary.state(error), self._projected.state.orientation
         turn = 2 * rotation.multiply(rotation.conjugate(q), e.orientation)[:, 1:]
         position, turn = self._along(e.position, turn)
         velocity, omega = self._along(e.velocity, e.angular_velocity)
         along = State(position, rotation.rate(q, turn), velocity, omega).pack()
-        return np.append(along, self.model.carried.numbers(error))
+        return np.append(along, self.model.auxiliary.numbers(error))
 
     def _along(self, translation: np.ndarray, turn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         assert self._projected is not None
@@ -239,5 +239,5 @@ class Flow:
         """
         if not self.model.rows:
             return 1.0
-        s = factorise(self.model, self.metric, Kinematics.of(state), t, self.chooser.independent).s
+        s = factorise(self.model, self.metric, Kinematics.of(state), t, self.selector.independent).s
         return float(s[-1] / s[0]) if s.size else 1.0

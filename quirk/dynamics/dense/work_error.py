@@ -85,7 +85,7 @@ class WorkError:
 
     def __init__(self, model: Model, rtol: float, atol: float, y: np.ndarray) -> None:
         self._model, self._rtol, self._atol = model, rtol, atol
-        self._start, self._exchanged = y, model.carried.exchanged(y)
+        self._start, self._exchanged = y, model.auxiliary.exchanged(y)
 
     def ratio(self, loads: WorkingLoads, error: np.ndarray, y: np.ndarray, y_new: np.ndarray, h: float) -> float:
         """Return the ratio of error to tolerance of the work in a step of length h (s) from y to y_new (13 n + k,).
@@ -94,17 +94,17 @@ class WorkError:
         the step. Steps must be passed in order of time. States have 13 components for each of n bodies, and k auxiliary
         states.
         """
-        carried = self._model.carried
-        wrong = float(np.abs(carried.works(error)).sum())
+        auxiliary = self._model.auxiliary
+        wrong = float(np.abs(auxiliary.works(error)).sum())
         if wrong == 0.0:
             return 0.0
         if y is not self._start:
-            self._exchanged += carried.exchanged(y - self._start)
+            self._exchanged += auxiliary.exchanged(y - self._start)
             self._start = y
-        state: State = carried.state(y_new)
+        state: State = auxiliary.state(y_new)
         fastest, turning = (np.linalg.norm(v, axis=1).max() for v in (state.velocity, state.angular_velocity))
         power = loads.forces * fastest + loads.moments * turning + loads.power
-        energies = 2 * float(kinetic_energy(self._model, state)) + self._exchanged + carried.exchanged(y_new - y)
+        energies = 2 * float(kinetic_energy(self._model, state)) + self._exchanged + auxiliary.exchanged(y_new - y)
         magnitudes = loads.forces + loads.moments + loads.multipliers
         tolerance = of_energies(energies, self._rtol)
         shaken = h * loads.scaled * loads.largest

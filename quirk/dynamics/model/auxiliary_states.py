@@ -16,7 +16,7 @@ from quirk.forces import ForceElement
 
 
 @dataclass(frozen=True)
-class Carried:
+class AuxiliaryStates:
     """Layout of the k auxiliary states, which follow the n bodies in a flat state y (13 n + k,).
 
     Internal variables come first, then the work variables, J.
@@ -37,7 +37,7 @@ class Carried:
     start: np.ndarray
 
     @classmethod
-    def of(cls, names: Sequence[str], forces: Sequence[ForceElement], driven: Sequence[str]) -> Carried:
+    def of(cls, names: Sequence[str], forces: Sequence[ForceElement], driven: Sequence[str]) -> AuxiliaryStates:
         """Return the auxiliary states of a system with these bodies, force elements and constraints that may do work.
 
         `driven` are the names of these constraints.
@@ -132,7 +132,7 @@ class Carried:
         return next(f'"{name}"' for name, at in named if number == at or (isinstance(at, slice) and number < at.stop))
 
 
-def rates(carried: Carried, internal: Mapping[str, np.ndarray], power: Mapping[str, float]) -> np.ndarray:
+def rates(auxiliary: AuxiliaryStates, internal: Mapping[str, np.ndarray], power: Mapping[str, float]) -> np.ndarray:
     """Return the rates (k,) of the auxiliary states from their values by name.
 
     Rates of disabled constraints and forces, which are missing in both arguments, are zero.
@@ -142,9 +142,9 @@ def rates(carried: Carried, internal: Mapping[str, np.ndarray], power: Mapping[s
     internal : rates of the internal variables, by name of the force element
     power : power, W, by name of the force element or constraint
     """
-    result = np.zeros(carried.size)
-    for name, where in carried.internal.items():
+    result = np.zeros(auxiliary.size)
+    for name, where in auxiliary.internal.items():
         result[where] = internal.get(name, 0.0)
-    for name, place in carried.work.items():
+    for name, place in auxiliary.work.items():
         result[place] = power.get(name, 0.0)
     return result

@@ -59,7 +59,7 @@ class Directions:
         return cls(
             bodies=np.zeros((n, FREEDOMS, count)),
             time=np.zeros(count),
-            internal=np.zeros((model.carried.size, count)),
+            internal=np.zeros((model.auxiliary.size, count)),
             mass=np.zeros((n, count)),
             inertia=np.zeros((n, 3, 3, count)),
             gravity=np.zeros((3, count)),

@@ -59,23 +59,23 @@ class Slots:
     Attributes
     ----------
     slot : (n + 1,) slot (position) of each body; the last entry is for the ground
-    carried : number k of auxiliary states, which follow the bodies in states
+    auxiliary : number k of auxiliary states, which follow the bodies in states
     """
 
     slot: np.ndarray
-    carried: int = 0
+    auxiliary: int = 0
 
     @staticmethod
-    def along(joints: Sequence[tuple[int, ...]], n: int, carried: int = 0) -> Slots:
+    def along(joints: Sequence[tuple[int, ...]], n: int, auxiliary: int = 0) -> Slots:
         """Return the order in which `joints` first mention the bodies, so that neighboring bodies share a block.
 
-        Each joint is a tuple of body indices; `n` is the number of bodies, and `carried` the number of auxiliary
+        Each joint is a tuple of body indices; `n` is the number of bodies, and `auxiliary` the number of auxiliary
         states.
         """
         order = dict.fromkeys(body for ends in joints for body in ends if body != n)
         slot = np.empty(n + 1, dtype=np.int64)
         slot[[*order, *(body for body in range(n + 1) if body not in order)]] = np.arange(n + 1)
-        return Slots(slot, carried)
+        return Slots(slot, auxiliary)
 
     @property
     def bodies(self) -> int:
@@ -88,14 +88,14 @@ class Slots:
         return (self.bodies // WIDTH + 1) * WIDTH
 
     @property
-    def first_carried(self) -> int:
+    def first_auxiliary(self) -> int:
         """Index of the first auxiliary state in a state in blocks of eight bodies."""
         return self.lanes * STATE_SIZE
 
     @property
     def state_size(self) -> int:
         """Number of elements of a state in blocks of eight bodies, including padding."""
-        return self.first_carried + -(-self.carried // WIDTH) * WIDTH
+        return self.first_auxiliary + -(-self.auxiliary // WIDTH) * WIDTH
 
     def offset(self, body: int, size: int) -> int:
         """Return the index of the first component of a body in an array with `size` components per body."""
@@ -132,19 +132,19 @@ class Slots:
         lanes.reshape(-1, STATE_SIZE, WIDTH)[-1, ORIENTATION, n % WIDTH :] = IDENTITY[0]
         flat = aligned(self.state_size)
         flat[: lanes.size] = lanes
-        carried = y[STATE_SIZE * n :]
-        flat[lanes.size : lanes.size + carried.size] = carried
+        auxiliary = y[STATE_SIZE * n :]
+        flat[lanes.size : lanes.size + auxiliary.size] = auxiliary
         return flat
 
     def body_states(self, flat: np.ndarray) -> np.ndarray:
         """Convert states, or y', in blocks of eight (..., size) to the states of n bodies (..., n, 13)."""
-        return self.from_lanes(flat[..., : self.first_carried], STATE_SIZE)
+        return self.from_lanes(flat[..., : self.first_auxiliary], STATE_SIZE)
 
     def state_from_lanes(self, flat: np.ndarray) -> np.ndarray:
         """Convert states in blocks of eight (..., size) to flat states (..., 13 n + k)."""
         rows = self.body_states(flat)
-        carried = flat[..., self.first_carried : self.first_carried + self.carried]
-        return np.concatenate([rows.reshape(*rows.shape[:-2], STATE_SIZE * self.bodies), carried], axis=-1)
+        auxiliary = flat[..., self.first_auxiliary : self.first_auxiliary + self.auxiliary]
+        return np.concatenate([rows.reshape(*rows.shape[:-2], STATE_SIZE * self.bodies), auxiliary], axis=-1)
 
 
 def compact(table: Any) -> Any:

@@ -23,7 +23,7 @@ from quirk.constraints.unilateral import Unilateral
 from quirk.errors import InputError
 from quirk.forces import ForceElement
 
-from .auxiliary_states import Carried
+from .auxiliary_states import AuxiliaryStates
 from .joint_angles import CountedJoints
 
 # Default distance of a row from the span of other rows up to which it counts as dependent. Round-off in the distance of
@@ -109,7 +109,7 @@ class Model:
     joint_bodies : each enabled constraint with the indices of its two bodies
     forces : each enabled force element with the indices of its bodies
     joints : joint frames of all constraints, enabled or not, for their angles
-    carried : layout of the auxiliary states
+    auxiliary : layout of the auxiliary states
     row_scale : (m,)
         Force, N, exerted by a unit of each multiplier; for torques, the torque divided by `load_length`.
     length : float
@@ -135,7 +135,7 @@ class Model:
     joint_bodies: list[tuple[Constraint, tuple[int, int]]]
     forces: list[tuple[ForceElement, tuple[int, ...]]]
     joints: CountedJoints
-    carried: Carried
+    auxiliary: AuxiliaryStates
     row_scale: np.ndarray
     length: float
     rank_tolerance: float
@@ -176,7 +176,7 @@ class Model:
         """Index (m,) among the auxiliary states of the work of each row's constraint, -1 if it does none."""
         place = np.full(self.rows, -1, dtype=np.int64)
         for name, rows in self.joint_rows.items():
-            place[rows] = self.carried.work.get(name, -1)
+            place[rows] = self.auxiliary.work.get(name, -1)
         return place
 
     def owner(self, row: int) -> str:
@@ -194,12 +194,12 @@ class Arrangement:
     ----------
     bodies : list of all bodies
     joints : joint frames of all constraints whose angles are counted over full turns
-    carried : layout of the auxiliary states
+    auxiliary : layout of the auxiliary states
     """
 
     bodies: Sequence[Body]
     joints: CountedJoints
-    carried: Carried
+    auxiliary: AuxiliaryStates
 
     @classmethod
     def of(
@@ -209,7 +209,9 @@ class Arrangement:
         working = [constraint.name for constraint in constraints if _works(constraint)]
         ends = _ends(bodies, constraints)
         return cls(
-            bodies, CountedJoints(constraints, ends), Carried.of([body.name for body in bodies], forces, working)
+            bodies,
+            CountedJoints(constraints, ends),
+            AuxiliaryStates.of([body.name for body in bodies], forces, working),
         )
 
 
@@ -329,7 +331,7 @@ def flatten(
         joint_bodies=rows.joint_bodies,
         forces=[(force, tuple(rows.index(b) for b in force.bodies)) for force in forces],
         joints=arrangement.joints,
-        carried=arrangement.carried,
+        auxiliary=arrangement.auxiliary,
         row_scale=np.where(torque, 1 / (length if load_length is None else load_length), 1.0) * scale,
         length=length,
         rank_tolerance=min(max(rank_tolerance, DEPENDENT * slack), LARGEST_RANK_TOLERANCE),

@@ -182,7 +182,7 @@ def _options(arguments: Mapping[str, Any], events: Mapping[str, Any]) -> dict[st
 
 
 def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, events: Any) -> list[Segment]:
-    carried, joints = system.model.carried, system.model.joints
+    carried, joints = system.model.auxiliary, system.model.joints
     n, K = len(system.bodies), len(joints.ends)
     time = _array(root, "time", (None,))
     nt = len(time)

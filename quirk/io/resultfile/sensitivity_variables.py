@@ -168,7 +168,7 @@ def _sensitivities(result: Result, root: Any, run: Any, data: Any, array: Any) -
     D = sum(parameter.size for parameter in parameters)
     # Derivatives are not finite after a configuration at which they do not exist.
     states = [array(root, name, (nt, n, WIDTHS[dim], D), False) for name, dim, *_ in PARTS_OF_STATE]
-    carried = array(run, "carried_by", (nt, system.model.carried.size, D), False)
+    carried = array(run, "carried_by", (nt, system.model.auxiliary.size, D), False)
     flat = np.concatenate([np.concatenate(states, axis=2).reshape(nt, STATE_SIZE * n, D), carried], axis=1)
     ends = np.cumsum([len(segment.time) for segment in result.segments])
     found = np.split(np.moveaxis(flat, -1, 1), ends[:-1])

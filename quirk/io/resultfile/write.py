@@ -77,7 +77,7 @@ def _of_run(result: Result, data: dict[str, Any], text: str, failure: str) -> Va
     failure : the reason if the system could not be described
     """
     table, segments, model = VariableTable(), result.segments, result._model
-    numbers = np.concatenate([model.carried.numbers(segment.flat) for segment in segments])
+    numbers = np.concatenate([model.auxiliary.numbers(segment.flat) for segment in segments])
     table.add("carried", "row number", numbers, "internal variables of forces, and work in J, beside the motion")
     quadrants = np.concatenate([segment.turns.quadrants for segment in segments]).astype(np.int32)
     table.add("quadrants", "row counted half", quadrants, "quarter turns that pairs of joint frames have made")

@@ -198,13 +198,13 @@ class Contacts:
 
     def values(self, t: float, y: np.ndarray, angles: np.ndarray) -> np.ndarray:
         """Return all c gaps (c,), m or rad, at time t (s), state vector y and joint angles `angles`."""
-        self._gaps.select_parts(self._system.model.carried.state(y), {})
+        self._gaps.select_parts(self._system.model.auxiliary.state(y), {})
         solver = self._factory.solver_of(self._system.plant)
         return self._gaps.kinematics_at(solver, t, y, angles).value[: len(self._contact_points)]
 
     def _noise_of_gaps(self, y: np.ndarray) -> np.ndarray:
         """Return the round-off errors (c,) of all c gaps, m or rad, at the state vector y."""
-        far = np.abs(self._system.model.carried.state(y).position).max()
+        far = np.abs(self._system.model.auxiliary.state(y).position).max()
         return np.asarray(CLOSED_GAP * self._units + ROUND_OFF * far)
 
     def after_gap_jump(
@@ -316,11 +316,11 @@ class Contacts:
         triggered : keys (name, index, kind) of the event functions that are zero: closing gaps, slip that ends,
             friction at its limit, and flanks that come into contact or separate
         """
-        state = self._system.model.carried.state(y)
+        state = self._system.model.auxiliary.state(y)
         sides = self._flanks.sides(contact_state.flank_sides, triggered, t, state, base)
         outcome = self._settling.resolve(t, y, angles, self._flanks.configured(base, sides), contact_state, triggered)
         if outcome.impulse:
-            state = self._system.model.carried.state(outcome.y)
+            state = self._system.model.auxiliary.state(outcome.y)
             sides = self._flanks.sides(sides, (), t, state, base)
         outcome.contact_state.flank_sides = sides
         outcome.contact_state.ropes = self._ropes.states_after_event(contact_state.ropes, triggered, t, state, base)

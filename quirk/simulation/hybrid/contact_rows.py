@@ -93,7 +93,7 @@ class ContactRowEvaluator:
         indices of the closed gaps, and `acting` the active friction elements. If `loads` is True, the dependence of the
         normal loads of joints on the forces along the rows is computed, too.
         """
-        indices, elements, sides = self._friction_elements(solver.model.carried.state(y), kinematics, closed, acting)
+        indices, elements, sides = self._friction_elements(solver.model.auxiliary.state(y), kinematics, closed, acting)
         kinematics = kinematics.subset(indices)
         none, lanes = np.zeros(solver.model.rows), solver.slots.state_to_lanes(y)
         responses = [solver.respond(lanes, t, none, push) for push in kinematics.force_directions]
@@ -186,7 +186,7 @@ class ContactRowEvaluator:
         `joints` are the indices of the friction elements in joints, and `response` are the joint loads due to a unit
         force along each row.
         """
-        state = solver.model.carried.state(y)
+        state = solver.model.auxiliary.state(y)
         solver.rates(t, solver.slots.state_to_lanes(y))
         position = np.append(state.position, np.zeros((1, 3)), axis=0)
         R = rotation.matrix(np.append(state.orientation, [rotation.IDENTITY], axis=0))

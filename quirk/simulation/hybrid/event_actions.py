@@ -142,7 +142,7 @@ class ActionExecutor:
             return event_state
         configuration = event_state.configuration.with_constraints(on=fresh)
         if action.keep_offset:
-            state = self.system.plant_for(event_state.configuration).model.carried.state(event_state.y)
+            state = self.system.plant_for(event_state.configuration).model.auxiliary.state(event_state.y)
             configuration = configuration.with_others(
                 {name: at_present_pose(self.system, self.system[name], state) for name in sorted(fresh)}
             )
@@ -151,7 +151,7 @@ class ActionExecutor:
     def largest_violations(self, event_state: EventState) -> tuple[float, float]:
         """Return the largest residuals of active constraints: of poses (m or rad) and of velocities (m/s or rad/s)."""
         system = self.system.as_computed_by(self.system.plant_for(event_state.configuration))
-        amount, rate, _ = violations(system, system.model.carried.state(event_state.y), event_state.t)
+        amount, rate, _ = violations(system, system.model.auxiliary.state(event_state.y), event_state.t)
         return float(amount.max(initial=0.0)), float(rate.max(initial=0.0))
 
     def follow_functions(
@@ -174,7 +174,7 @@ class ActionExecutor:
         ]
         names = [constraint.name for constraint in changed if constraint.name in event_state.configuration.active]
         amount, rate = self.largest_violations(event_state) if names else violations_before
-        state = self.system.model.carried.state(event_state.y)
+        state = self.system.model.auxiliary.state(event_state.y)
         reach = self.system.model.length + np.abs(state.position).max()
         speed = np.abs(state.velocity).max() + reach * np.abs(state.angular_velocity).max()
         if amount <= violations_before[0] + ROUND_OFF * reach and rate <= violations_before[1] + ROUND_OFF * speed:
@@ -221,11 +221,11 @@ class ActionExecutor:
         `y_before` before a velocity jump is passed, rows on velocities.
         """
         model, length = plant.model, plant.model.length
-        amount, rate, angular = violations(self.system.as_computed_by(plant), model.carried.state(y), t)
+        amount, rate, angular = violations(self.system.as_computed_by(plant), model.auxiliary.state(y), t)
         missed, scale, what, second = amount, length, "poses", ""
         if y_before is not None:
             missed, what, second = rate, "velocities", "/s"
-            states = [model.carried.state(flat) for flat in (y_before, y)]
+            states = [model.auxiliary.state(flat) for flat in (y_before, y)]
             scale = max(np.abs(s.velocity).max() + length * np.abs(s.angular_velocity).max() for s in states)
         limit = max(CONTRADICTED, LEFT_OUT * model.slack) * np.where(angular, scale / length, scale)
         if not (missed <= limit).all():
@@ -270,7 +270,7 @@ class ActionExecutor:
 
     def _with_velocity(self, action: SetVelocity, event_state: EventState) -> EventState:
         body: Any = self.system[action.name]
-        state = self.system.model.carried.state(event_state.y)
+        state = self.system.model.auxiliary.state(event_state.y)
         row, change = self.system.bodies.index(body), np.zeros((len(self.system.bodies), 6))
         if action.velocity is not None:
             change[row, :3] = action.velocity - state.velocity[row]

@@ -225,7 +225,7 @@ class EventProcessor:
                 event_state = replace(event_state, y=y)
             return event_state
         model = plant.model
-        state = model.carried.state(event_state.y).copy()
+        state = model.auxiliary.state(event_state.y).copy()
         state.angles = angles_by_name(model.joints, angles)
         try:
             returned = action(event_state.t, state)

@@ -157,7 +157,7 @@ class HybridRun:
         `plant` is the compiled model of the configuration, `y` the state vector at time t (s), and `angles` (K, 3) are
         the 1-2-3 angles of K joints, rad.
         """
-        joints, orientation = plant.model.joints, plant.model.carried.state(y).orientation
+        joints, orientation = plant.model.joints, plant.model.auxiliary.state(y).orientation
         turns = Turns.since(joints, orientation, angles, joints.first_quadrants(orientation).reshape(1, -1))
         changes = self._base.since(self._system.configuration)
         segment = Segment(plant, np.array([t]), y[None].copy(), turns, 0, changes)

@@ -101,7 +101,7 @@ class ImpactResolver:
                 raise SwitchingError(f"{self._system[name]}: {Friction.undefined}")
         solver = self._factory.solver_at(self._system.plant_for(self._frictions.without_friction(base)), y, t)
         solver.applied.refer(t, angles)  # loads of gears and rotation springs depend on the angles
-        state, instant = solver.model.carried.state(y), ContactInstant(t, angles, solver, self._gaps)
+        state, instant = solver.model.auxiliary.state(y), ContactInstant(t, angles, solver, self._gaps)
         self._gaps.select_parts(state, contact_state.parts)
         kinematics = instant.kinematics(y)
         closing = [key[:2] for key in triggered if key[2] == "gap"]
@@ -312,7 +312,7 @@ class ImpactResolver:
         )
         friction_modes = friction_modes_after_event(t, rows, modes, slow, contact_state.friction, shares)
         friction_modes = self._frictions.with_positions(
-            friction_modes, contact_state.friction, solver.model.carried.state(y)
+            friction_modes, contact_state.friction, solver.model.auxiliary.state(y)
         )
         loaded, unloaded = self._loaded_and_unloaded(indices, modes, load_round_off)
         loads, returns = self._monitored_loads(indices, modes, load_round_off, shares)

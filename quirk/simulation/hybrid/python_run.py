@@ -68,8 +68,8 @@ class PythonRun:
         pending = None if self._output_times is None else self._output_times[pace.outputs_passed :]
         self._recorder = Recorder(pending, flow)
         self._outputs_passed = pace.outputs_passed
-        state, joints = flow.model.carried.state(y), flow.model.joints
-        self._slots = Slots.along([], len(state.position), flow.model.carried.size)
+        state, joints = flow.model.auxiliary.state(y), flow.model.joints
+        self._slots = Slots.along([], len(state.position), flow.model.auxiliary.size)
         self._counter = joints.counter(self._slots, state, 1, blind=self._settings.fixed > 0)
         self.buffer, self.whole = OutputBuffer(), joints.full_turns(state.orientation, angles)
         self._steps: Iterator[InterpolatedStep] | None = None
@@ -96,7 +96,7 @@ class PythonRun:
     def angles(self) -> np.ndarray:
         """Present 1-2-3 angles (K, 3) of K joints, rad, with all turns counted."""
         joints = self._model.joints
-        vectors = joints.plane_vectors(self._model.carried.state(self._state).orientation)
+        vectors = joints.plane_vectors(self._model.auxiliary.state(self._state).orientation)
         return joints.angles(vectors, self._counter.quadrants.reshape(-1, 2)) + self.whole
 
     def restart(self) -> None:
@@ -190,4 +190,4 @@ class PythonRun:
     def _refer(self, angles: np.ndarray) -> None:
         """Set the reference for counting full turns to the present joint angles (K, 3) of K joints, rad."""
         if self._model.reads_angles:
-            self._flow.refer(self.reached, angles, self._model.joints.rates(self._model.carried.state(self._state)))
+            self._flow.refer(self.reached, angles, self._model.joints.rates(self._model.auxiliary.state(self._state)))

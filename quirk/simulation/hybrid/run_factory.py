@@ -212,8 +212,8 @@ class RunFactory:
             return SparseFlow(self.solver_of(plant), state, t, on_constraints=on_constraints, baumgarte=rates)
         farthest = np.inf if self.method in STIFF_METHODS else FARTHEST_CORRECTION if fixed else LARGEST_CORRECTION
         options: dict[str, Any] = {"baumgarte": rates, "largest_correction": farthest}
-        chooser = plant.solver(self._beside)
-        return Flow(plant.model, plant.metric, chooser, state, t, on_constraints=on_constraints, **options)
+        selector = plant.solver(self._beside)
+        return Flow(plant.model, plant.metric, selector, state, t, on_constraints=on_constraints, **options)
 
     def new_run(self, plant: CompiledModel, guards: Sequence[EventFunction]) -> CompiledRun | PythonRun:
         """Return a run object of a compiled model that monitors the user's events and the event functions `guards`."""
@@ -289,7 +289,7 @@ class RunFactory:
         `angles` (K, 3) are the 1-2-3 angles of K joints, rad, `pace` contains the step size, and `plant` is the
         compiled model.
         """
-        flow: Any = self.flow(plant, plant.model.carried.state(y), t)
+        flow: Any = self.flow(plant, plant.model.auxiliary.state(y), t)
         run.enter(flow, t, y, angles, pace)
 
     def steps(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, pace: ResumePoint) -> Iterator[InterpolatedStep]:
@@ -306,7 +306,7 @@ class RunFactory:
             jacobian = flow.jacobian() if isinstance(flow, SparseFlow) else None
             steps = stiff_steps(
                 flow, t, y, end, method, rtol, atol, flow, statistics, breaks, look,
-                first=pace.h, jacobian=jacobian, counted=flow.model.carried.counted,
+                first=pace.h, jacobian=jacobian, counted=flow.model.auxiliary.counted,
             )  # fmt: skip
             return guarded(steps, start, end)
         assert isinstance(flow, Flow)
@@ -315,13 +315,13 @@ class RunFactory:
             return fixed_steps(
                 flow, t, y, end, settings.step, tableau, flow, statistics, breaks, look, origin=start, grid=pace.grid
             )
-        carried = flow.model.carried
+        auxiliary = flow.model.auxiliary
         work = WorkError(flow.model, rtol, atol, y)
 
         def of_work(error: np.ndarray, y: np.ndarray, y_new: np.ndarray, h: float) -> float:
             return work.ratio(flow.working_loads, error, y, y_new, h)
 
-        tolerance = Tolerance(rtol, atol, carried.starts, carried.counted, of_work)
+        tolerance = Tolerance(rtol, atol, auxiliary.starts, auxiliary.counted, of_work)
         steps = adaptive_steps(flow, t, y, end, tableau, tolerance, flow, statistics, breaks, look, first=pace.h)
         return guarded(steps, start, end)
 

@@ -60,7 +60,7 @@ def largest_speed(model: Model, y: np.ndarray) -> float:
     It is the largest speed of a center of mass, plus the largest angular velocity times the characteristic length of
     the system.
     """
-    state = model.carried.state(y)
+    state = model.auxiliary.state(y)
     turning = model.length * np.sqrt((state.angular_velocity**2).sum(axis=1)).max()
     return float(np.sqrt((state.velocity**2).sum(axis=1)).max() + turning)
 
@@ -71,7 +71,7 @@ def largest_acceleration(model: Model, y: np.ndarray, rates: np.ndarray) -> floa
     `rates` (n, 6) are the linear (m/s^2) and angular (rad/s^2) accelerations of n bodies at state vector y. Gravity is
     included even if the bodies are at rest.
     """
-    turning = (model.carried.state(y).angular_velocity ** 2).sum(axis=1).max()
+    turning = (model.auxiliary.state(y).angular_velocity ** 2).sum(axis=1).max()
     linear, angular = (np.sqrt((rates[:, part] ** 2).sum(axis=1)).max() for part in (slice(3), slice(3, 6)))
     return float(np.linalg.norm(model.gravity) + linear + model.length * (angular + turning))
 

@@ -17,7 +17,7 @@ from .event_actions import EventState
 def total_energy(system: System, event: EventState) -> float:
     """Return the total energy (J) of a system in its state before or after an event, `event`."""
     model = system.plant_for(event.configuration).model
-    state = model.carried.state(event.y)
+    state = model.auxiliary.state(event.y)
     total = float(kinetic_energy(model, state) + gravity_energy(model, state))
     stores = [(element, rows) for element, rows in model.forces if element.stores]
     return total + stored_energy(stores, event.t, state) if stores else total

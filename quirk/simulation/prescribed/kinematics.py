@@ -121,7 +121,7 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
     line = ProgressLine(float(times[0]), float(times[-1])) if progress else None
     watch = (lambda t: None) if line is None else line.update
     try:
-        derivatives = differentiator.along(times, system.model.carried.flat(start)[None], tracking=True, watch=watch)
+        derivatives = differentiator.along(times, system.model.auxiliary.flat(start)[None], tracking=True, watch=watch)
     except UnreachedError as trouble:
         if trouble.reason == INTERRUPTED:
             return result(trouble.row, trouble.states, trouble.quadrants, "interrupted")
@@ -173,10 +173,10 @@ def _check_motions(system: System, start: float, end: float) -> None:
 def _start(system: System, solver: Solver, t: float) -> State:
     """Return the assembled state of the mechanism at the first time t, s."""
     state = system.initial_state()
-    y = solver.slots.state_to_lanes(system.model.carried.flat(state))
+    y = solver.slots.state_to_lanes(system.model.auxiliary.flat(state))
     solver.settle_near(y, t)
     if solver.project(y, t):
-        projected = system.model.carried.state(solver.slots.state_from_lanes(y))
+        projected = system.model.auxiliary.state(solver.slots.state_from_lanes(y))
         if reversed_joint(system, projected) is None:
             return projected
     try:
@@ -217,7 +217,7 @@ def _unreached_message(system: System, error: UnreachedError, reached: float, ta
     The message states the reason if it is known. `error` is the error of the computation, and `rank` the number of
     independent rows.
     """
-    state = system.model.carried.state(error.state)
+    state = system.model.auxiliary.state(error.state)
     if error.reason == SINGULAR:
         return (
             f"at t = {error.time:.9g} s the mechanism is at a {_singularity_text(system, state, error.time, rank)}; "

@@ -143,5 +143,5 @@ class ActuatorMap:
         """Return the state at the time with index `row`, in the memory layout of the solver, and this time, s."""
         solver, t = self._solver, float(self.times[row])
         if solver.redundant:
-            solver.choose_state(self.model.carried.state(self.flat[row]), t)
+            solver.choose_state(self.model.auxiliary.state(self.flat[row]), t)
         return solver.slots.state_to_lanes(self.flat[row]), t

@@ -17,7 +17,7 @@ from quirk.util.misuse import explained
 
 from ..hybrid.run_factory import RunFactory
 from ..hybrid.step_history import StepInterval
-from .adjoint_sweep import OWNER, Backwards
+from .adjoint_sweep import OWNER, AdjointSweep
 from .change import ParameterChange, as_changes, directions_of, motions_of, start_of
 from .discontinuities import warn_of_jumps
 from .forward import AT_JUMPS, check_rows, rows_by_interval
@@ -92,12 +92,12 @@ def gradient_of(
     objective : scalar function of the run that is differentiated
     """
     changes = [change for parameter in parameters for change in parameter.changes]
-    first, backwards = intervals[0], Backwards(result.system, intervals, factory, changes)
-    if first.steps and backwards.course(first.plant).solver.redundant:
+    first, sweep = intervals[0], AdjointSweep(result.system, intervals, factory, changes)
+    if first.steps and sweep.course(first.plant).solver.redundant:
         _check(first, factory, [change for change in changes if change.motions or change.reshapes])
     counted = _evaluated_rows(result, factory.output_times)
     by_segment = [
-        ObjectiveDerivatives(result.system, segment, rows, backwards.course(segment.plant).solver, changes)
+        ObjectiveDerivatives(result.system, segment, rows, sweep.course(segment.plant).solver, changes)
         for segment, rows in zip(result.segments, counted, strict=True)
     ]
     quantities = np.concatenate([derivatives.values(objective.quantities) for derivatives in by_segment])
@@ -108,9 +108,9 @@ def gradient_of(
     ]
     for interval in intervals:
         if interval.steps:
-            warn_of_jumps(OWNER, AT_JUMPS, interval.steps, backwards.course(interval.plant).solver)
-    _warn_of_long_steps(intervals, backwards)
-    by_start, by_parameters = backwards.along(
+            warn_of_jumps(OWNER, AT_JUMPS, interval.steps, sweep.course(interval.plant).solver)
+    _warn_of_long_steps(intervals, sweep)
+    by_start, by_parameters = sweep.along(
         result, rows_by_interval(result, intervals), counted, [sources for sources, _ in pulled]
     )
     return Gradient(
@@ -132,12 +132,12 @@ def _evaluated_rows(result: Result, output_times: np.ndarray | None) -> list[lis
     return [[row for _, s, row in rows if s == number] for number in range(len(result.segments))]
 
 
-def _warn_of_long_steps(intervals: Sequence[StepInterval], backwards: Backwards) -> None:
+def _warn_of_long_steps(intervals: Sequence[StepInterval], sweep: AdjointSweep) -> None:
     """Warn if steps are too long for accurate variations, which is tested with a random variation in each interval.
 
-    `intervals` are the intervals of integration steps; `backwards` provides the integrators of variations.
+    `intervals` are the intervals of integration steps; `sweep` provides the integrators of variations.
     """
-    if any(not _serve(interval, backwards) for interval in intervals if interval.steps):
+    if any(not _serve(interval, sweep) for interval in intervals if interval.steps):
         warnings.warn(
             f"{OWNER}: steps are too long for derivatives, for example of a stiff system, or of an oscillator at rest: "
             "the gradient is inaccurate; give max_step=, or leave out objective= and use result.sensitivity",
@@ -146,21 +146,21 @@ def _warn_of_long_steps(intervals: Sequence[StepInterval], backwards: Backwards)
         )
 
 
-def _serve(interval: StepInterval, backwards: Backwards) -> bool:
+def _serve(interval: StepInterval, sweep: AdjointSweep) -> bool:
     """Whether the integration steps of an interval are short enough for accurate variations.
 
     A random variation integrated along the steps is compared with the same variation integrated along subdivided steps.
-    `interval` is one of the intervals; `backwards` provides the integrators of variations.
+    `interval` is one of the intervals; `sweep` provides the integrators of variations.
     """
     model, cut, uncut = (
         interval.plant.model,
-        backwards.forward_integrator(interval.plant),
-        backwards.forward_integrator(interval.plant, cuts=False),
+        sweep.forward_integrator(interval.plant),
+        sweep.forward_integrator(interval.plant, cuts=False),
     )
     moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))
     moved[:, SHIFT] *= model.length
     moved[:, VELOCITY] *= model.length
-    start = as_changes(model, interval.start, moved, np.zeros((model.carried.size, 1)))
+    start = as_changes(model, interval.start, moved, np.zeros((model.auxiliary.size, 1)))
     no_outputs, directions = (np.zeros(0), np.zeros((0, start.shape[1]))), directions_of(model, [ParameterChange()])
     right, as_it_is = start, start
     for steps in interval.steps:
@@ -171,7 +171,7 @@ def _serve(interval: StepInterval, backwards: Backwards) -> bool:
             as_it_is = right
             continue
         _, as_it_is = uncut.along(steps, as_it_is, directions, [], no_outputs, np.zeros(1))
-        allowed = min(max(DIFFERENT, OVER_RTOL * backwards.rtol), NOTICED)
+        allowed = min(max(DIFFERENT, OVER_RTOL * sweep.rtol), NOTICED)
         if not np.abs(uncut.extents - cut.extents).max() <= allowed * cut.extents.max():
             return False
     return True

@@ -11,7 +11,7 @@ from quirk.analysis.linear.null_space import NullSpaceBasis
 from quirk.dynamics.model.directions import FREEDOMS
 from quirk.dynamics.model.layout import Slots
 from quirk.dynamics.plant import CompiledModel
-from quirk.dynamics.sparse.adjoint.adjoint import Reversed
+from quirk.dynamics.sparse.adjoint.adjoint import AdjointPropagation
 from quirk.dynamics.sparse.stepping.run_state import STEP_END, STEP_HEAD, STEP_START
 from quirk.dynamics.sparse.variation.variation import Steps, Varied
 from quirk.errors import InputError
@@ -21,7 +21,15 @@ from quirk.system.system import System
 
 from ..hybrid.run_factory import RunFactory
 from ..hybrid.step_history import StepInterval
-from .change import ParameterChange, as_changes, as_weights, directions_at, directions_of, in_force, motions_of
+from .change import (
+    ParameterChange,
+    after_replacements,
+    as_changes,
+    as_weights,
+    directions_at,
+    directions_of,
+    motions_of,
+)
 from .event_jumps import Jump
 
 OWNER = "simulate: objective"
@@ -29,7 +37,7 @@ OWNER = "simulate: objective"
 CLOSE = 4 * np.finfo(float).eps
 
 
-class Backwards:
+class AdjointSweep:
     """Backward propagation, by the adjoint method, of the derivatives of a scalar function of a run.
 
     Parameters
@@ -49,17 +57,17 @@ class Backwards:
     ) -> None:
         self._system, self._intervals, self._factory, self._changes = system, intervals, factory, changes
         self.rtol = factory.settings.rtol
-        self._courses: dict[CompiledModel, Reversed] = {}
+        self._courses: dict[CompiledModel, AdjointPropagation] = {}
         self._forward_integrators: dict[tuple[CompiledModel, bool], Varied] = {}
 
-    def course(self, plant: CompiledModel) -> Reversed:
+    def course(self, plant: CompiledModel) -> AdjointPropagation:
         """Return the integrator that propagates derivatives backward with a compiled model, created on first use."""
         if plant not in self._courses:
             settings = self._factory.settings
             # Steps of Taylor series are recorded in parts, which are steps of the method `instead`.
             tableau = TABLEAUX.get(self._factory.method, Taylor.instead)
             rates, projects = (settings.alpha, settings.beta), settings.interval > 0
-            self._courses[plant] = Reversed(plant.solver(), tableau, rates, projects)
+            self._courses[plant] = AdjointPropagation(plant.solver(), tableau, rates, projects)
         return self._courses[plant]
 
     def forward_integrator(self, plant: CompiledModel, *, cuts: bool = True) -> Varied:
@@ -135,7 +143,7 @@ class Backwards:
         if not parts:
             return end_derivatives + sources.sum(axis=0), by_parameters
         course, model = self.course(interval.plant), interval.plant.model
-        changes = in_force(self._changes, self._system, dict(interval.base.others))
+        changes = after_replacements(self._changes, self._system, dict(interval.base.others))
         directions, motions = directions_of(model, changes), motions_of(model, changes)
         for steps, rows in reversed(_with_rows(parts, times)):
             end_derivatives, more = course.along(steps, rows, sources, directions, motions, angles, end_derivatives)
@@ -158,7 +166,7 @@ class Backwards:
         both = self.forward_integrator(before.plant), self.forward_integrator(after.plant)
         point = Jump(self._system, before, after, [], both).point()
         free, model = NullSpaceBasis.at(point), point.model
-        applied = in_force(self._changes, self._system, dict(before.base.others))
+        applied = after_replacements(self._changes, self._system, dict(before.base.others))
         basis, smallest = free.directions(), free.completed(directions_at(model, applied, point.t))
         bodies = np.concatenate([smallest.bodies, basis.bodies], axis=2)
         internal = np.concatenate([smallest.internal, basis.internal], axis=1)
@@ -177,9 +185,9 @@ class Backwards:
         count = size + point.internal
         motions = np.eye(size, count).reshape(point.bodies, FREEDOMS, count)
         by_motions = by_basis @ free.coordinates(motions, np.eye(point.internal, count, size))
-        carried = np.zeros(point.model.carried.size)
-        carried[: point.internal] = by_motions[size:]
-        return as_weights(point.state.orientation, by_motions[:size].reshape(-1, FREEDOMS), carried)
+        auxiliary = np.zeros(point.model.auxiliary.size)
+        auxiliary[: point.internal] = by_motions[size:]
+        return as_weights(point.state.orientation, by_motions[:size].reshape(-1, FREEDOMS), auxiliary)
 
 
 def _steps_until(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:

@@ -16,7 +16,7 @@ from quirk.events.names import Reading
 from quirk.events.quantity import Quantity
 from quirk.result.segment import Segment
 
-from .change import ParameterChange, as_motions, directions_of, in_force, motions_of, with_motions
+from .change import ParameterChange, after_replacements, as_motions, directions_of, motions_of, with_motions
 from .geometry_derivatives import explicit_changes
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def instants(
     `changes` the derivatives of the system.
     """
     solver, model = segment.plant.solver(), segment.model
-    changes = in_force(changes, system, segment.replaced)
+    changes = after_replacements(changes, system, segment.replaced)
     parameters, motions = directions_of(model, changes), motions_of(model, changes)
     differential = None
     for row, t in enumerate(segment.time):

@@ -168,7 +168,7 @@ def _scaled(model: Model, y: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarr
     The columns are translations of the bodies, and rotations times the characteristic length of the system. The rows
     are evaluated at state vector y and time t, s.
     """
-    A = tangent_rows(model, Kinematics.of(model.carried.state(y)), t).reshape(model.rows, -1, 6)
+    A = tangent_rows(model, Kinematics.of(model.auxiliary.state(y)), t).reshape(model.rows, -1, 6)
     scaled = np.concatenate([A[..., :3], A[..., 3:] / model.length], axis=2).reshape(model.rows, -1)
     lengths = np.linalg.norm(scaled, axis=1)
     return scaled / lengths[:, None], lengths

@@ -63,7 +63,7 @@ class ParameterChange:
         return any(kind == RELATION or kind.startswith(GAP) for kind, _, _ in self.numbers)
 
 
-def in_force(
+def after_replacements(
     changes: Sequence[ParameterChange], system: System, replacements: Mapping[str, Any]
 ) -> list[ParameterChange]:
     """Return the derivatives of a system that apply after events have replaced constraints or forces.
@@ -75,7 +75,7 @@ def in_force(
         name for name, part in replacements.items() if isinstance(part, ForceElement) and _is_new(part, system[name])
     }
 
-    def goes_on(name: str, argument: str) -> bool:
+    def depends(name: str, argument: str) -> bool:
         original = getattr(system[name], argument, None)
         return name not in replaced and getattr(replacements.get(name, system[name]), argument, None) is original
 
@@ -85,7 +85,7 @@ def in_force(
         replace(
             change,
             numbers={key: x for key, x in change.numbers.items() if key[1] not in replaced},
-            motions={key: motion for key, motion in change.motions.items() if goes_on(*key)},
+            motions={key: motion for key, motion in change.motions.items() if depends(*key)},
         )
         for change in changes
     ]
@@ -163,13 +163,13 @@ def start_of(model: Model, changes: Sequence[ParameterChange]) -> tuple[np.ndarr
     The shapes are (n, 12, D), with displacement, rotation, and variations of velocity and angular velocity, and (k, D).
     """
     bodies = np.zeros((len(model.mass), FREEDOMS, len(changes)))
-    internal = np.zeros((model.carried.size, len(changes)))
+    internal = np.zeros((model.auxiliary.size, len(changes)))
     for c, change in enumerate(changes):
         for name, motion in change.start.items():
             bodies[model.body_names.index(name), :, c] = motion
         for (kind, name, n), numbers in change.numbers.items():
             if kind == INTERNAL:
-                internal[model.carried.internal[name].start + n, c] = numbers[0]
+                internal[model.auxiliary.internal[name].start + n, c] = numbers[0]
     return bodies, internal
 
 
@@ -200,7 +200,7 @@ def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.nda
     bodies; `internal` (k, D) are the variations of k auxiliary states.
     """
     n = len(model.mass)
-    orientation = model.carried.state(y).orientation
+    orientation = model.auxiliary.state(y).orientation
     flat = np.zeros((bodies.shape[-1], y.size))
     of_bodies = flat[:, : STATE_SIZE * n].reshape(-1, n, STATE_SIZE)
     for d, (now, motion) in enumerate(zip(of_bodies, np.moveaxis(bodies, -1, 0), strict=True)):
@@ -219,7 +219,7 @@ def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.nda
     velocity.
     """
     n = len(model.mass)
-    orientation = model.carried.state(y).orientation * [1.0, -1.0, -1.0, -1.0]
+    orientation = model.auxiliary.state(y).orientation * [1.0, -1.0, -1.0, -1.0]
     of_bodies = changes[:, : STATE_SIZE * n].reshape(-1, n, STATE_SIZE)
     turn = 2.0 * multiply(np.broadcast_to(orientation, (len(changes), n, 4)), of_bodies[..., 3:7])[..., 1:]
     motion = np.concatenate([of_bodies[..., :3], turn, of_bodies[..., 7:]], axis=-1)

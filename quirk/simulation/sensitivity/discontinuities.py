@@ -95,8 +95,8 @@ def jump_times(steps: Steps, solver: Solver) -> np.ndarray:
         states, times = [*steps.trail[k - 1 : k + 2, STEP_HEAD:], last], [*start[k - 1 : k + 2], end[k + 1]]
         earlier, before, after, beyond = (_accelerations(solver, y, t) for y, t in zip(states, times, strict=True))
         jump, rates = np.abs(after - before).max(), (np.abs(before - earlier), np.abs(beyond - after))
-        goes_on = length[k] * max(rates[0].max() / length[k - 1], rates[1].max() / length[k + 1])
-        if jump > FASTER * goes_on and jump > NOTICED * max(np.abs(before).max(), np.abs(after).max()):
+        continued = length[k] * max(rates[0].max() / length[k - 1], rates[1].max() / length[k + 1])
+        if jump > FASTER * continued and jump > NOTICED * max(np.abs(before).max(), np.abs(after).max()):
             jumps.append(end[k])
     return np.array(jumps)
 

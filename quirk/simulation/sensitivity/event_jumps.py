@@ -30,7 +30,7 @@ from quirk.forces.stick_slip import SlipBelow
 from quirk.system.system import System
 
 from ..hybrid.step_history import StepInterval
-from .change import FRAME, ParameterChange, as_changes, as_motions, directions_at, in_force
+from .change import FRAME, ParameterChange, after_replacements, as_changes, as_motions, directions_at
 from .geometry_derivatives import explicit_changes, gap_changes
 from .impulses import after_impulse
 from .part_parameters import GAP
@@ -73,7 +73,7 @@ class Jump:
     ) -> None:
         self._system, self._before, self._after = system, before, after
         self._changes, self._changes_after = (
-            in_force(changes, system, dict(interval.base.others)) for interval in (before, after)
+            after_replacements(changes, system, dict(interval.base.others)) for interval in (before, after)
         )
         self._courses = courses
         self.later = np.zeros(len(changes))
@@ -127,11 +127,11 @@ class Jump:
             return bodies, internal
         h = ASIDE / speed
         rates = [self._extrapolated_rates(point, times * h) for times in (-2.0, -1.0, 1.0, 2.0)]
-        moved, carried = (
+        moved, auxiliary = (
             _jump_between(*sides)[..., None] * np.where(np.isfinite(self.later), self.later, 0.0)
             for sides in zip(*rates, strict=True)
         )
-        internal[: point.internal] -= carried
+        internal[: point.internal] -= auxiliary
         return bodies - moved, internal
 
     def _extrapolated_rates(self, point: Point, h: float) -> tuple[np.ndarray, np.ndarray]:
@@ -141,9 +141,9 @@ class Jump:
         linearly from the operating point `point` just before the event; h may be negative.
         """
         model, y = point.model, self._before.end
-        carried = np.zeros((y.size - STATE_SIZE * point.bodies, 1))
-        carried[: point.internal, 0] = h * point.internal_rates
-        shifted = y + as_changes(model, y, h * _flow(point)[..., None], carried)[0]
+        auxiliary = np.zeros((y.size - STATE_SIZE * point.bodies, 1))
+        auxiliary[: point.internal, 0] = h * point.internal_rates
+        shifted = y + as_changes(model, y, h * _flow(point)[..., None], auxiliary)[0]
         there = self._point(self._before, shifted, self._courses[0], point.t + h)
         return _flow(there), there.internal_rates
 
@@ -164,7 +164,7 @@ class Jump:
 
     def _point(self, interval: StepInterval, y: np.ndarray, course: Varied, t: float | None = None) -> Point:
         t, solver = self._before.reached if t is None else t, course.solver
-        state = interval.plant.model.carried.state(y).copy()
+        state = interval.plant.model.auxiliary.state(y).copy()
         solver.settle_state(state, t)
         point = Point.along(self._system, interval.plant, solver, state, t, self._after.angles)
         point.differential = course.differential

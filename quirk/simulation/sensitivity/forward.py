@@ -19,7 +19,16 @@ from quirk.result.result import Result
 from ..hybrid.run_factory import RunFactory
 from ..hybrid.step_history import StepInterval, continuous_groups, steps_of
 from .bifurcations import warn_of_splits
-from .change import ParameterChange, as_changes, as_motions, directions_of, in_force, motions_of, start_of, with_motions
+from .change import (
+    ParameterChange,
+    after_replacements,
+    as_changes,
+    as_motions,
+    directions_of,
+    motions_of,
+    start_of,
+    with_motions,
+)
 from .discontinuities import warn_of_jumps
 from .event_jumps import OWNER, Jump, times_of
 from .parameters import Parameter
@@ -98,7 +107,7 @@ def _along(
     if not steps:
         out[held] = variations
         return np.array([variations] * len(intervals))
-    changes = in_force(changes, result.system, dict(first.base.others))
+    changes = after_replacements(changes, result.system, dict(first.base.others))
     directions, motions = directions_of(model, changes), motions_of(model, changes)
     times, states, ends = _requested(result, intervals, rows)
     at = np.zeros((len(variations), len(times), states.shape[1]))

@@ -51,7 +51,7 @@ def after_impulse(
     _refuse_friction(system, before, after)
     plant, t = _plant(system, before, after), before.reached
     model = plant.model
-    start, end = (model.carried.state(y).copy() for y in (before.end, after.start))
+    start, end = (model.auxiliary.state(y).copy() for y in (before.end, after.start))
     kin = Kinematics.of(end)
     A = tangent_rows(model, kin, t)
     jumped = np.concatenate([end.velocity - start.velocity, end.angular_velocity - start.angular_velocity], axis=1)
@@ -113,7 +113,7 @@ def _plant(system: System, before: StepInterval, after: StepInterval) -> Compile
     for interval in (before, after):
         closed.update({name: number for name, (number, _) in interval.contact_state.loaded.items()})
         closed.update(dict(interval.contact_state.unloaded))
-    state = before.plant.model.carried.state(before.end)
+    state = before.plant.model.auxiliary.state(before.end)
     for name in closed:
         part = system[name]
         if isinstance(part, Contact) and part.parts is not None:

@@ -22,7 +22,7 @@ from quirk.events.names import Reading
 from quirk.forces import ForceElement, Friction
 from quirk.result.segment import Segment
 
-from .change import ParameterChange, directions_of, in_force, motions_of
+from .change import ParameterChange, after_replacements, directions_of, motions_of
 
 if TYPE_CHECKING:
     from quirk.system.system import System
@@ -58,7 +58,7 @@ class SegmentLoads:
         self._model, self._state, self._variations = segment.model, segment.state, variations
         self._relations = as_relations(segment.model)
         self._elements = {element.name: k for k, (element, _) in enumerate(self._model.forces)}
-        changes = in_force(changes, system, segment.replaced)
+        changes = after_replacements(changes, system, segment.replaced)
         self._directions = directions_of(self._model, changes)
         course = Course(segment.time, segment.flat, segment.angles, variations)
         motions = motions_of(self._model, changes)

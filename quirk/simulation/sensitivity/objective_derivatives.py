@@ -20,7 +20,7 @@ from quirk.events.quantity import Quantity
 from quirk.result.segment import Segment
 from quirk.system.system import System
 
-from .change import ParameterChange, as_weights, directions_of, in_force
+from .change import ParameterChange, after_replacements, as_weights, directions_of
 from .geometry_derivatives import explicit_changes
 
 OWNER, ARGUMENT = "simulate: objective", "a quantity"
@@ -41,7 +41,7 @@ class ObjectiveDerivatives:
     def __init__(
         self, system: System, segment: Segment, rows: Sequence[int], solver: Solver, changes: Sequence[ParameterChange]
     ) -> None:
-        self._changes = in_force(changes, system, segment.replaced)
+        self._changes = after_replacements(changes, system, segment.replaced)
         self._rows, self._shape = rows, segment.flat.shape
         self._points = list[Point]()
         self._listed: list[Named] = []
@@ -105,7 +105,7 @@ class ObjectiveDerivatives:
         """
         model = point.model
         bodies = [row for row in _rows(point, quantity) if row < len(model.mass)]
-        internal = model.carried.size
+        internal = model.auxiliary.size
         directions = Directions.none(model, FREEDOMS * len(bodies) + internal)
         for k, row in enumerate(bodies):
             directions.bodies[row, :, FREEDOMS * k : FREEDOMS * (k + 1)] = np.eye(FREEDOMS)

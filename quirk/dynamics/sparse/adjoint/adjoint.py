@@ -31,7 +31,7 @@ from .state import NUMBERS, Pullback
 
 
 @dataclass(frozen=True)
-class Sought:
+class RequiredDerivatives:
     """Inputs of all force laws, or of all relations, with respect to which derivatives are required.
 
     A varied motion is a prescribed motion that depends on a parameter; a relation is a constraint given by a function.
@@ -46,7 +46,7 @@ class Sought:
     motions: Sequence[tuple[int, ChangedMotion]]
 
     @classmethod
-    def of(cls, directions: Directions, motions: Sequence[ChangedMotion], of_relations: bool) -> Sought:
+    def of(cls, directions: Directions, motions: Sequence[ChangedMotion], of_relations: bool) -> RequiredDerivatives:
         """Return the inputs that vary along the directions, or that are values of varied motions.
 
         The inputs are those of relations (constraint functions) if `of_relations`, otherwise those of force laws.
@@ -92,7 +92,7 @@ class Sought:
                     into += variations[e][int(required.places[p])] * required.derivatives[p]
 
 
-class Reversed:
+class AdjointPropagation:
     """Adjoint (backward) propagation of a gradient over the steps of a run.
 
     The solver must not be used by another object at the same time.
@@ -141,7 +141,7 @@ class Reversed:
         trail = aligned((count + 1) * (STEP_HEAD + solver.size))
         trail[: steps.trail.size] = steps.trail.ravel()
         trail[steps.trail.size + STEP_HEAD :] = last
-        laws, relations = (Sought.of(directions, motions, of_relations) for of_relations in (False, True))
+        laws, relations = (RequiredDerivatives.of(directions, motions, of_relations) for of_relations in (False, True))
         adjoint, owners = self._adjoint(
             trail, rows, self._to_lanes(sources), max(rank, self._best), laws, relations, motions
         )
@@ -167,8 +167,8 @@ class Reversed:
         rows: np.ndarray,
         sources: np.ndarray,
         rank: int,
-        laws: Sought,
-        relations: Sought,
+        laws: RequiredDerivatives,
+        relations: RequiredDerivatives,
         motions: Sequence[ChangedMotion],
     ) -> tuple[Adjoint, list[object]]:
         solver, size, stages = self.solver, self.solver.size, self._weights.stages
@@ -193,7 +193,9 @@ class Reversed:
         kept, _ = place_functions(adjoint.pullback.sums.motions, named, OF_RELATIONS, watch, refuse)
         return adjoint, kept
 
-    def _pull(self, laws: Sought, relations: Sought, motions: Sequence[ChangedMotion]) -> Pullback:
+    def _pull(
+        self, laws: RequiredDerivatives, relations: RequiredDerivatives, motions: Sequence[ChangedMotion]
+    ) -> Pullback:
         solver, slots = self.solver, self.solver.slots
         tangents, S, K = self.differential.tangents, slots.lanes, len(solver.work.x) // 8
         free, seeds = np.zeros(S, dtype=np.int64), np.zeros((2, S, SEED // 8, 8))
@@ -228,6 +230,6 @@ class Reversed:
         flat = aligned(len(sources) * size)
         for n, source in enumerate(sources):
             lanes = slots.state_to_lanes(source)
-            lanes.reshape(-1)[: slots.first_carried] = slots.to_lanes(source[: 13 * slots.bodies].reshape(-1, 13))
+            lanes.reshape(-1)[: slots.first_auxiliary] = slots.to_lanes(source[: 13 * slots.bodies].reshape(-1, 13))
             flat[n * size : (n + 1) * size] = lanes
         return flat

@@ -111,13 +111,19 @@ class Sums(NamedTuple):
 
 @kernel
 def laws_back(
-    tangents: Tangents, sums: Sums, forces: Forces, t: float, slope_gradient: np.ndarray, into: np.ndarray, carried: int
+    tangents: Tangents,
+    sums: Sums,
+    forces: Forces,
+    t: float,
+    slope_gradient: np.ndarray,
+    into: np.ndarray,
+    auxiliary: int,
 ) -> None:
     """Propagate the gradients from the outputs of all force laws at time t (s) to the state and to required inputs.
 
     The outputs are loads and the rates of internal variables. `slope_gradient` is the gradient with respect to y'. The
     contributions to the gradient with respect to the state are added to `sums.bodies` (motion of bodies) and to `into`
-    (internal variables). `carried` is the index of the first internal variable in `slope_gradient` and `into`.
+    (internal variables). `auxiliary` is the index of the first internal variable in `slope_gradient` and `into`.
     """
     laws, half = tangents.laws, sums.moving.shape[0] // 2
     for e in range(laws.entries.shape[0] // ELEMENT):
@@ -133,21 +139,21 @@ def laws_back(
             for level in range(2):
                 seed_law(sums.moving, laws, o, g, level * half)
                 run_dual(laws, o, t, LANES * (end - begin))
-                weigh_law(sums, laws, o, slope_gradient, carried)
+                weigh_law(sums, laws, o, slope_gradient, auxiliary)
                 add_lanes(sums.bodies, OF_BODY * slot + 8 * level, load(sums.total, 0))
         seed_law(sums.moving, laws, o, -1, 0)
         if laws.entries[o + VARIABLE_COUNT] > 0:
             seed_variables(laws, o, True)
             run_dual(laws, o, t, LANES * (end - begin))
-            weigh_law(sums, laws, o, slope_gradient, carried)
+            weigh_law(sums, laws, o, slope_gradient, auxiliary)
             for n in range(laws.entries[o + VARIABLE_COUNT]):
-                add(into, carried + laws.entries[o + VARIABLE] + n, at(sums.total, n))
+                add(into, auxiliary + laws.entries[o + VARIABLE] + n, at(sums.total, n))
             seed_variables(laws, o, False)
         for p in range(sums.laws.first[e], sums.laws.first[e + 1], 8):
             count = min(8, sums.laws.first[e + 1] - p)
             seed_inputs(sums, sums.laws, laws, o, p, count, t, OF_LAWS, True)
             run_dual(laws, o, t, LANES * (end - begin))
-            weigh_law(sums, laws, o, slope_gradient, carried)
+            weigh_law(sums, laws, o, slope_gradient, auxiliary)
             seed_inputs(sums, sums.laws, laws, o, p, count, t, OF_LAWS, False)
 
 
@@ -185,12 +191,12 @@ def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: floa
 
 
 @kernel
-def weigh_law(sums: Sums, laws: TangentElements, o: int, slope_gradient: np.ndarray, carried: int) -> None:
+def weigh_law(sums: Sums, laws: TangentElements, o: int, slope_gradient: np.ndarray, auxiliary: int) -> None:
     """Compute the vector-Jacobian product of a force law: the sum of derivative times gradient over its outputs.
 
     The outputs are the loads and the rates of the internal variables. The derivatives in eight directions were computed
     by the last evaluation; the eight sums are written to `sums.total`. The entries of the law begin at element `o`.
-    `slope_gradient` is the gradient with respect to y', in which the internal variables begin at index `carried`.
+    `slope_gradient` is the gradient with respect to y', in which the internal variables begin at index `auxiliary`.
     """
     deltas, found = laws.entries[o + OUTPUT] + laws.entries[o + OUTPUTS], splat(0.0)
     place = deltas
@@ -200,7 +206,7 @@ def weigh_law(sums: Sums, laws: TangentElements, o: int, slope_gradient: np.ndar
             found = found + at(sums.loads, body + c) * load(laws.outputs, place + 8 * c)
         place += 8 * LANES
     for n in range(laws.entries[o + VARIABLE_COUNT]):
-        weight = at(slope_gradient, carried + laws.entries[o + VARIABLE] + n)
+        weight = at(slope_gradient, auxiliary + laws.entries[o + VARIABLE] + n)
         found = found + weight * load(laws.outputs, deltas + 8 * (laws.entries[o + RATES] + n))
     store(sums.total, 0, found)
 

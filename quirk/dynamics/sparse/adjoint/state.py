@@ -109,8 +109,8 @@ def pull_rates(
         put(sums.levels, LEVELS * lane + 1, 2.0 * alpha * x)
         put(sums.levels, LEVELS * lane + 2, x)
     pull_bodies(mechanism, pullback, y, ydot)
-    carried = constants.shape[0] // CON * STATE
-    laws_back(pullback.tangents, sums, mechanism.forces, t, slope_gradient, into, carried)
+    auxiliary = constants.shape[0] // CON * STATE
+    laws_back(pullback.tangents, sums, mechanism.forces, t, slope_gradient, into, auxiliary)
     relations_back(mechanism, pullback.tangents, sums, t, y, True)
     pull_motions(sums, y, into)
     pull_quaternions(sums, y, slope_gradient, into)

@@ -21,14 +21,14 @@ from ..kernels.bodies import CON, STATE
 from .factorise import factorise_blocks
 from .internal import condense
 from .numbers import (
+    clear_lanes,
     difference,
-    erase,
-    keep,
-    lanes,
+    load_lanes,
     multiple,
     product,
     solve_rotating_quaternion,
     solve_rotating_vector,
+    store_lanes,
     summed,
     write,
     write_real,
@@ -45,7 +45,7 @@ def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: 
     """
     coupling, blocks = implicit.coupling, implicit.blocks
     for o in range(0, implicit.turn, 8):
-        erase(parts, o)
+        clear_lanes(parts, o)
     turns(implicit, constants, y, e, parts)
     for slot in range(blocks.body_node.shape[0]):
         node = blocks.body_node[slot]
@@ -56,11 +56,11 @@ def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: 
         moved, block = implicit.turn + 2 * PAIR * blocks.pair_column[pair], blocks.pair_block[pair]
         for row in range(6):
             o = PAIR * pair + 8 * row
-            x = lanes(parts, block + 8 * row)
+            x = load_lanes(parts, block + 8 * row)
             for c in range(6):
-                x = difference(x, multiple(lanes(parts, moved + 8 * c), at(implicit.by_pose, o + c)))
-                x = difference(x, multiple(lanes(parts, moved + PAIR + 8 * c), at(implicit.by_velocity, o + c)))
-            keep(parts, block + 8 * row, x)
+                x = difference(x, multiple(load_lanes(parts, moved + 8 * c), at(implicit.by_pose, o + c)))
+                x = difference(x, multiple(load_lanes(parts, moved + PAIR + 8 * c), at(implicit.by_velocity, o + c)))
+            store_lanes(parts, block + 8 * row, x)
     for r in range(blocks.relation_node.shape[0]):
         node = blocks.relation_node[r]
         for row in range(coupling.size[node]):
@@ -87,11 +87,11 @@ def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
         for c in range(6):
             write_real(parts, upper + 8 * c + row, -at(implicit.rows, o + c))
             write_real(parts, lower + 8 * row + c, at(implicit.rows, o + c))
-        x = lanes(parts, lower + 8 * row)
+        x = load_lanes(parts, lower + 8 * row)
         for c in range(6):
-            x = summed(x, multiple(lanes(parts, moved + 8 * c), at(implicit.row_by_pose, o + c)))
-            x = summed(x, multiple(lanes(parts, moved + PAIR + 8 * c), at(implicit.row_by_velocity, o + c)))
-        keep(parts, lower + 8 * row, x)
+            x = summed(x, multiple(load_lanes(parts, moved + 8 * c), at(implicit.row_by_pose, o + c)))
+            x = summed(x, multiple(load_lanes(parts, moved + PAIR + 8 * c), at(implicit.row_by_velocity, o + c)))
+        store_lanes(parts, lower + 8 * row, x)
 
 
 @kernel

@@ -12,14 +12,14 @@ from typing import Any
 from quirk.jit.compilation import kernel
 
 from .numbers import (
+    clear_lanes,
     difference,
-    erase,
-    keep,
-    lanes,
+    load_lanes,
     number,
     product,
     reciprocal,
     square,
+    store_lanes,
     summed,
     totals,
     write,
@@ -44,10 +44,10 @@ def factorise_blocks(coupling: BodyCoupling, parts: Any, scratch: int) -> None:
             lower, rows = coupling.lower[i], coupling.size[coupling.column[i]]
             for row in range(rows):
                 o = lower + 8 * row
-                x = product(number(parts, o), lanes(parts, d))
+                x = product(number(parts, o), load_lanes(parts, d))
                 for c in range(1, n):
-                    x = summed(x, product(number(parts, o + c), lanes(parts, d + 8 * c)))
-                keep(parts, o, x)
+                    x = summed(x, product(number(parts, o + c), load_lanes(parts, d + 8 * c)))
+                store_lanes(parts, o, x)
             for j in range(begin, end):
                 subtract_product(parts, coupling.target[place], lower, coupling.upper[j], rows, n)
                 place += 1
@@ -61,10 +61,10 @@ def subtract_product(parts: Any, target: int, left: int, right: int, rows: int, 
     rows of `left` and of `target`, and `inner` the number of columns of `left`.
     """
     for row in range(rows):
-        x = lanes(parts, target + 8 * row)
+        x = load_lanes(parts, target + 8 * row)
         for c in range(inner):
-            x = difference(x, product(number(parts, left + 8 * row + c), lanes(parts, right + 8 * c)))
-        keep(parts, target + 8 * row, x)
+            x = difference(x, product(number(parts, left + 8 * row + c), load_lanes(parts, right + 8 * c)))
+        store_lanes(parts, target + 8 * row, x)
 
 
 @kernel
@@ -75,7 +75,7 @@ def invert(parts: Any, d: int, n: int, scratch: int) -> None:
     `scratch` is the index of a scratch block.
     """
     for row in range(n):
-        erase(parts, scratch + 8 * row)
+        clear_lanes(parts, scratch + 8 * row)
         write_real(parts, scratch + 9 * row, 1.0)
     for c in range(n):
         best, pivot = c, square(number(parts, d + 9 * c))
@@ -87,24 +87,26 @@ def invert(parts: Any, d: int, n: int, scratch: int) -> None:
             swap_rows(parts, d + 8 * c, d + 8 * best)
             swap_rows(parts, scratch + 8 * c, scratch + 8 * best)
         inverse = reciprocal(number(parts, d + 9 * c))
-        own, other = product(inverse, lanes(parts, d + 8 * c)), product(inverse, lanes(parts, scratch + 8 * c))
+        own = product(inverse, load_lanes(parts, d + 8 * c))
+        other = product(inverse, load_lanes(parts, scratch + 8 * c))
         for row in range(n):
             if row != c:
                 x = number(parts, d + 8 * row + c)
-                keep(parts, d + 8 * row, difference(lanes(parts, d + 8 * row), product(x, own)))
-                keep(parts, scratch + 8 * row, difference(lanes(parts, scratch + 8 * row), product(x, other)))
-        keep(parts, d + 8 * c, own)
-        keep(parts, scratch + 8 * c, other)
+                o, p = d + 8 * row, scratch + 8 * row
+                store_lanes(parts, o, difference(load_lanes(parts, o), product(x, own)))
+                store_lanes(parts, p, difference(load_lanes(parts, p), product(x, other)))
+        store_lanes(parts, d + 8 * c, own)
+        store_lanes(parts, scratch + 8 * c, other)
     for row in range(n):
-        keep(parts, d + 8 * row, lanes(parts, scratch + 8 * row))
+        store_lanes(parts, d + 8 * row, load_lanes(parts, scratch + 8 * row))
 
 
 @kernel
 def swap_rows(parts: Any, first: int, second: int) -> None:
     """Exchange two rows of eight elements in `parts`, which begin at elements `first` and `second`."""
-    x = lanes(parts, first)
-    keep(parts, first, lanes(parts, second))
-    keep(parts, second, x)
+    x = load_lanes(parts, first)
+    store_lanes(parts, first, load_lanes(parts, second))
+    store_lanes(parts, second, x)
 
 
 @kernel
@@ -115,20 +117,22 @@ def solve_blocks(coupling: BodyCoupling, parts: Any, vector: int) -> None:
     """
     count = coupling.size.shape[0]
     for k in range(count):
-        mine = lanes(parts, vector + NODE * k)
+        mine = load_lanes(parts, vector + NODE * k)
         for i in range(coupling.first[k], coupling.first[k + 1]):
             later, lower = coupling.column[i], coupling.lower[i]
             for row in range(coupling.size[later]):
                 o = vector + NODE * later + row
-                write(parts, o, difference(number(parts, o), totals(product(lanes(parts, lower + 8 * row), mine))))
+                write(parts, o, difference(number(parts, o), totals(product(load_lanes(parts, lower + 8 * row), mine))))
     for back in range(count):
         k = count - 1 - back
         for i in range(coupling.first[k], coupling.first[k + 1]):
-            theirs, upper = lanes(parts, vector + NODE * coupling.column[i]), coupling.upper[i]
+            theirs, upper = load_lanes(parts, vector + NODE * coupling.column[i]), coupling.upper[i]
             for row in range(coupling.size[k]):
                 o = vector + NODE * k + row
-                write(parts, o, difference(number(parts, o), totals(product(lanes(parts, upper + 8 * row), theirs))))
-        mine = lanes(parts, vector + NODE * k)
+                write(
+                    parts, o, difference(number(parts, o), totals(product(load_lanes(parts, upper + 8 * row), theirs)))
+                )
+        mine = load_lanes(parts, vector + NODE * k)
         for row in range(coupling.size[k]):
-            x = totals(product(lanes(parts, coupling.diagonal[k] + 8 * row), mine))
+            x = totals(product(load_lanes(parts, coupling.diagonal[k] + 8 * row), mine))
             write(parts, vector + NODE * k + row, x)

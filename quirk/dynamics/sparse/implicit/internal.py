@@ -34,7 +34,19 @@ from ..tangent.tables import (
     TangentElements,
 )
 from .factorise import invert
-from .numbers import difference, erase, keep, lanes, multiple, number, product, summed, totals, write, write_real
+from .numbers import (
+    clear_lanes,
+    difference,
+    load_lanes,
+    multiple,
+    number,
+    product,
+    store_lanes,
+    summed,
+    totals,
+    write,
+    write_real,
+)
 from .tables import BLOCK, NODE, PAIR, ImplicitTables
 
 
@@ -82,7 +94,7 @@ def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
         if count == 0:
             continue
         for row in range(count):
-            keep(parts, K + 8 * row, multiple(e, -load(implicit.rate_by_variable, BLOCK * element + 8 * row)))
+            store_lanes(parts, K + 8 * row, multiple(e, -load(implicit.rate_by_variable, BLOCK * element + 8 * row)))
             diagonal = number(parts, K + 9 * row)
             write_real(parts, K + 9 * row, 1.0 + diagonal[0])
         invert(parts, K, count, implicit.scratch)
@@ -105,17 +117,17 @@ def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: 
     """
     turn, right = implicit.turn + 2 * PAIR * implicit.tangents.laws.sides[g], implicit.scratch + BLOCK
     for row in range(count):
-        x = multiple(lanes(parts, turn), 0.0)
+        x = multiple(load_lanes(parts, turn), 0.0)
         for c in range(6):
             o = BLOCK * g + 8 * row + c
-            x = summed(x, multiple(lanes(parts, turn + 8 * c), at(implicit.rate_by_pose, o)))
-            x = summed(x, multiple(lanes(parts, turn + PAIR + 8 * c), at(implicit.rate_by_velocity, o)))
-        keep(parts, right + 8 * row, x)
+            x = summed(x, multiple(load_lanes(parts, turn + 8 * c), at(implicit.rate_by_pose, o)))
+            x = summed(x, multiple(load_lanes(parts, turn + PAIR + 8 * c), at(implicit.rate_by_velocity, o)))
+        store_lanes(parts, right + 8 * row, x)
     for row in range(count):
-        x = product(number(parts, K + 8 * row), lanes(parts, right))
+        x = product(number(parts, K + 8 * row), load_lanes(parts, right))
         for n in range(1, count):
-            x = summed(x, product(number(parts, K + 8 * row + n), lanes(parts, right + 8 * n)))
-        keep(parts, right + BLOCK + 8 * row, product(e, x))
+            x = summed(x, product(number(parts, K + 8 * row + n), load_lanes(parts, right + 8 * n)))
+        store_lanes(parts, right + BLOCK + 8 * row, product(e, x))
 
 
 @kernel
@@ -129,12 +141,12 @@ def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) 
     follows = implicit.scratch + 2 * BLOCK
     for row in range(6):
         o = implicit.blocks.pair_block[pair] + 8 * row
-        x = lanes(parts, o)
+        x = load_lanes(parts, o)
         for n in range(count):
             x = difference(
-                x, multiple(lanes(parts, follows + 8 * n), at(implicit.by_variable, BLOCK * f + 8 * row + n))
+                x, multiple(load_lanes(parts, follows + 8 * n), at(implicit.by_variable, BLOCK * f + 8 * row + n))
             )
-        keep(parts, o, x)
+        store_lanes(parts, o, x)
 
 
 @kernel
@@ -147,14 +159,14 @@ def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, el
     """
     elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.variable_changes + 8 * element
     count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch
-    erase(parts, right)
+    clear_lanes(parts, right)
     for row in range(count):
         change = number(r, first + elements.entries[o + VARIABLE] + row)
         for g in range(elements.entries[o + SIDE], elements.entries[o + SIDE_END]):
             if implicit.blocks.body_node[elements.sides[g]] < 0:
                 continue
-            pose = lanes(parts, implicit.pose + NODE * elements.sides[g])
-            speed = lanes(parts, implicit.speed + NODE * elements.sides[g])
+            pose = load_lanes(parts, implicit.pose + NODE * elements.sides[g])
+            speed = load_lanes(parts, implicit.speed + NODE * elements.sides[g])
             by_pose = load(implicit.rate_by_pose, BLOCK * g + 8 * row)
             by_velocity = load(implicit.rate_by_velocity, BLOCK * g + 8 * row)
             rate = totals(summed(multiple(pose, by_pose), multiple(speed, by_velocity)))
@@ -164,7 +176,7 @@ def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, el
         write(
             parts,
             x + row,
-            totals(product(lanes(parts, implicit.response + BLOCK * element + 8 * row), lanes(parts, right))),
+            totals(product(load_lanes(parts, implicit.response + BLOCK * element + 8 * row), load_lanes(parts, right))),
         )
 
 

@@ -14,20 +14,20 @@ from quirk.jit.tracing import traced
 
 
 @traced
-def lanes(parts: Any, o: int) -> Any:
+def load_lanes(parts: Any, o: int) -> Any:
     """Load eight numbers, real or complex, from adjacent elements of `parts`, beginning at element o."""
     return tuple(load(part, o) for part in parts)
 
 
 @traced
-def keep(parts: Any, o: int, x: Any) -> None:
+def store_lanes(parts: Any, o: int, x: Any) -> None:
     """Store eight numbers x, real or complex, in adjacent elements of `parts`, beginning at element o."""
     for part, of_part in zip(parts, x, strict=True):
         store(part, o, of_part)
 
 
 @traced
-def erase(parts: Any, o: int) -> None:
+def clear_lanes(parts: Any, o: int) -> None:
     """Set eight adjacent elements of `parts` to zero, beginning at element o."""
     for part in parts:
         store(part, o, 0.0)

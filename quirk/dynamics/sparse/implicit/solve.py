@@ -21,10 +21,10 @@ from .internal import carry_variables, load_by_variables
 from .numbers import (
     adjacent,
     along,
+    clear_lanes,
     conjugate_times,
     difference,
-    erase,
-    lanes,
+    load_lanes,
     multiple,
     number,
     numbers,
@@ -49,12 +49,12 @@ def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
     """
     coupling, blocks, vector = implicit.coupling, implicit.blocks, implicit.vector
     for o in range(vector, implicit.pose, 8):
-        erase(parts, o)
+        clear_lanes(parts, o)
     start(implicit, y, e, parts, r)
     for pair in range(blocks.pair_row.shape[0]):
         node = vector + NODE * blocks.body_node[blocks.pair_row[pair]]
-        pose = lanes(parts, implicit.pose + NODE * blocks.pair_column[pair])
-        speed = lanes(parts, implicit.speed + NODE * blocks.pair_column[pair])
+        pose = load_lanes(parts, implicit.pose + NODE * blocks.pair_column[pair])
+        speed = load_lanes(parts, implicit.speed + NODE * blocks.pair_column[pair])
         for row in range(6):
             o = PAIR * pair + 8 * row
             by_pose, by_velocity = load(implicit.by_pose, o), load(implicit.by_velocity, o)
@@ -64,7 +64,7 @@ def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
         slot, node = blocks.side_slot[side], blocks.relation_node[blocks.side_row[side]]
         if slot < 0:
             continue
-        pose, speed = lanes(parts, implicit.pose + NODE * slot), lanes(parts, implicit.speed + NODE * slot)
+        pose, speed = load_lanes(parts, implicit.pose + NODE * slot), load_lanes(parts, implicit.speed + NODE * slot)
         for row in range(coupling.size[node]):
             o, place = BLOCK * side + 8 * row, vector + NODE * node + row
             by_pose, by_velocity = load(implicit.row_by_pose, o), load(implicit.row_by_velocity, o)
@@ -117,7 +117,7 @@ def finish(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: An
     at the state y. `constants` are those of the bodies.
     """
     for o in range(0, y.shape[0], 8):
-        erase(u, o)
+        clear_lanes(u, o)
     for slot in range(implicit.blocks.body_node.shape[0]):
         node = implicit.blocks.body_node[slot]
         if node < 0:

@@ -162,7 +162,7 @@ def write_inputs(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarra
 
 
 @kernel
-def carried_rates(forces: Forces, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
+def auxiliary_rates(forces: Forces, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
     """Write the rates of the internal variables and the power (W) of force elements to the state derivative `ydot`.
 
     The force laws must have been evaluated at the state y; `kin` holds the kinematics of all bodies.

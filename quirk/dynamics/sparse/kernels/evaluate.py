@@ -13,7 +13,7 @@ from quirk.jit.compilation import kernel
 from quirk.jit.components import component
 from quirk.jit.simd import put
 
-from .applied import applied_loads, carried_rates
+from .applied import applied_loads, auxiliary_rates
 from .articulated_solve import solve_forest
 from .bodies import (
     CON,
@@ -103,7 +103,7 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
         wrenches(nodes, work.G, work.x, work.wrench, False)
     rates(constants, y, work.kin, work.wrench, ydot)
     if ydot.shape[0] > constants.shape[0] // CON * STATE:
-        carried_rates(forces, y, work.kin, ydot)
+        auxiliary_rates(forces, y, work.kin, ydot)
         row_power(mechanism, forces.working, y, ydot)
 
 

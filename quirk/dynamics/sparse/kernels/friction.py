@@ -151,7 +151,7 @@ def magnitudes(mechanism: Mechanism) -> None:
         if not change < math.inf:
             break
         if change <= CONVERGED * size or (change >= before and change <= math.sqrt(CONVERGED) * size):
-            put(frictions.solvable, 0, min(determinant, reserve(mechanism)))
+            put(frictions.solvable, 0, min(determinant, distance_from_jamming(mechanism)))
             return
         before = change
     for k in range(count):
@@ -224,7 +224,7 @@ def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
 
 
 @kernel
-def reserve(mechanism: Mechanism) -> float:
+def distance_from_jamming(mechanism: Mechanism) -> float:
     """Return the smallest value of 1 - mu dN/df over all joints with friction, at most 1.
 
     N is the normal load, f the friction force and mu the coefficient of friction. dN/df is replaced by an upper bound:
@@ -250,7 +250,7 @@ def normal(mechanism: Mechanism, k: int, loads: np.ndarray, o: int) -> float:
     takes = mechanism.frictions.takes[k]
     if takes == NORMAL:
         return at(loads, o)
-    one, two = carried(mechanism, k, loads, o)
+    one, two = bearing_forces(mechanism, k, loads, o)
     return math.sqrt(dot(one, one)) + math.sqrt(dot(two, two))
 
 
@@ -263,8 +263,8 @@ def normal_rate(mechanism: Mechanism, k: int, loads: np.ndarray, o: int, changes
     takes = mechanism.frictions.takes[k]
     if takes == NORMAL:
         return at(changes, p)
-    one, two = carried(mechanism, k, loads, o)
-    change_one, change_two = carried(mechanism, k, changes, p)
+    one, two = bearing_forces(mechanism, k, loads, o)
+    change_one, change_two = bearing_forces(mechanism, k, changes, p)
     return along_unit(one, change_one) + along_unit(two, change_two)
 
 
@@ -276,7 +276,7 @@ def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> 
 
 
 @kernel
-def carried(
+def bearing_forces(
     mechanism: Mechanism, k: int, loads: np.ndarray, o: int
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """Return the bearing forces (N, inertial frame) on body j in the two bearings of a joint with friction element k.

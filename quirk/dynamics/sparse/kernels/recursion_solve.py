@@ -17,7 +17,7 @@ from quirk.jit.compilation import kernel
 from quirk.jit.components import component
 from quirk.jit.simd import at, load, put, store
 
-from .applied import applied_loads, carried_rates
+from .applied import applied_loads, auxiliary_rates
 from .bodies import CON, STATE, poses, rotations
 from .closing_solve import closed, closing_rows, factorise_closings, impose_closings
 from .mechanism import Mechanism
@@ -113,7 +113,7 @@ def write_rates(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
     """
     state_rates(mechanism.recursion, y, ydot)
     if ydot.shape[0] > mechanism.constants.shape[0] // CON * STATE:
-        carried_rates(mechanism.forces, y, mechanism.work.kin, ydot)
+        auxiliary_rates(mechanism.forces, y, mechanism.work.kin, ydot)
     put(mechanism.work.summary, PARTIAL, 1.0)
 
 

@@ -83,7 +83,7 @@ class Dynamics:
     joints : force and torque (nt, 3) of each joint by name, inertial frame
     forces : loads, energy and coordinates of each force element, by name
     multipliers : (nt, m) multipliers of all m constraint rows
-    carried : (nt, k) rates of k auxiliary states; for work, power in W
+    auxiliary : (nt, k) rates of k auxiliary states; for work, power in W
     distance : (nt,) smallest distance of an independent row from the span of the rows before it, relative to its norm,
         in the mass metric; it tends to zero at a singular configuration
     """
@@ -93,7 +93,7 @@ class Dynamics:
     joints: dict[str, tuple[np.ndarray, np.ndarray]]
     forces: dict[str, Exerted]
     multipliers: np.ndarray
-    carried: np.ndarray
+    auxiliary: np.ndarray
     distance: np.ndarray
 
 
@@ -109,7 +109,7 @@ def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles
     torques = np.empty_like(forces)
     exerted = np.empty((len(times), len(solver.applied.table.outputs)))
     all_multipliers = np.empty((len(times), solver.model.rows))
-    carried = np.empty((len(times), solver.slots.carried))
+    auxiliary = np.empty((len(times), solver.slots.auxiliary))
     distance = np.ones(len(times))
     with solver.applied.calling():
         for row, (state, rates) in enumerate(_evaluated(solver, times, states, angles)):
@@ -120,12 +120,12 @@ def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles
             (forces[row],), (torques[row],) = loads.read([solver.work.G], multipliers, position[None], R[None])
             exerted[row] = solver.applied.table.outputs
             all_multipliers[row] = multipliers[0]
-            carried[row] = solver.model.carried.numbers(solver.slots.state_from_lanes(rates))
+            auxiliary[row] = solver.model.auxiliary.numbers(solver.slots.state_from_lanes(rates))
             distance[row] = solver.smallest_distance
     by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
     forces_by_name = solver.applied.exerted(exerted)
     linear, angular = accelerations[..., :3], accelerations[..., 3:]
-    return Dynamics(linear, angular, by_joint, forces_by_name, all_multipliers, carried, distance)
+    return Dynamics(linear, angular, by_joint, forces_by_name, all_multipliers, auxiliary, distance)
 
 
 def _evaluated(

@@ -261,7 +261,7 @@ class Differentiator:
             counts=PathCounts(),
             clock=PathClock(),
             stop=solver.applied.stop,
-            counter=solver.model.joints.counter(solver.slots, solver.model.carried.state(start), nt),
+            counter=solver.model.joints.counter(solver.slots, solver.model.auxiliary.state(start), nt),
             length=float(solver.model.length),
             rank=rank,
             tracking=tracking,
@@ -332,11 +332,11 @@ class Differentiator:
         n, flat = slots.bodies, slots.state_from_lanes(self._present)
         motion = PoseDerivatives(
             position=derivatives[..., POSITION_TERM : POSITION_TERM + 3],
-            orientation=np.append(solver.model.carried.state(flat).orientation, [IDENTITY], axis=0),
+            orientation=np.append(solver.model.auxiliary.state(flat).orientation, [IDENTITY], axis=0),
             rotation=derivatives[:, 0, ROTATION : ROTATION + 9].reshape(n + 1, 3, 3),
             spin=derivatives[:, : k + 1, SPIN : SPIN + 3],
         )
-        internal = solver.model.carried.internal_by_name(flat)
+        internal = solver.model.auxiliary.internal_by_name(flat)
         force_and_torque = applied_derivative(solver.model, t, motion, k, self._angles, internal)
         loads = np.concatenate(force_and_torque, axis=1) / factorials(k)[-1]
         bodies = self.series.bodies.reshape(self.order + 2, -1, KINEMATICS_SIZE, WIDTH)

@@ -267,7 +267,7 @@ class Solver(StateEvaluator):
         t is the time, s.
         """
         random = np.random.default_rng(0)
-        state = self.model.carried.state(self.slots.state_from_lanes(y))
+        state = self.model.auxiliary.state(self.slots.state_from_lanes(y))
         length, shape = self.model.length, state.position.shape
         nearby = []
         for _ in range(NEARBY_STATES):

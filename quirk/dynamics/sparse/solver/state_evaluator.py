@@ -230,7 +230,7 @@ class StateEvaluator:
         wrench : (n, 6) applied impulses on the bodies: linear, and moments about the centers of mass, inertial frame
         """
         model, n = self.model, self.slots.bodies
-        state = model.carried.state(self.slots.state_from_lanes(y))
+        state = model.auxiliary.state(self.slots.state_from_lanes(y))
         R, W = rotation.matrix(state.orientation), model.inverse_root
         scaled = wrench.copy()
         scaled[:, 3:] = np.einsum("nji,nkj,nk->ni", W, R, wrench[:, 3:])
@@ -260,7 +260,7 @@ class StateEvaluator:
         loads : (k, n, 6) forces, and moments about the centers of mass, inertial frame
         """
         model, work = self.model, self.work
-        R = rotation.matrix(model.carried.state(self.slots.state_from_lanes(y)).orientation)
+        R = rotation.matrix(model.auxiliary.state(self.slots.state_from_lanes(y)).orientation)
         scaled, root = loads.copy(), np.sqrt(model.mass)[:, None]
         scaled[..., 3:] = np.einsum("nji,nkj,cnk->cni", model.inverse_root, R, loads[..., 3:])
         unbalanced = scaled.copy()

@@ -146,13 +146,13 @@ class ElementTables:
     ----------
     table : the tables, for compiled code
     bodies : Taylor coefficients of the motion of bodies, two sets, at the address in `table`
-    carried : Taylor coefficients of auxiliary states, two sets, at the address in `table`
+    auxiliary : Taylor coefficients of auxiliary states, two sets, at the address in `table`
     owners : objects that own the memory at all other addresses
     """
 
     table: TaylorElements
     bodies: np.ndarray
-    carried: np.ndarray
+    auxiliary: np.ndarray
     owners: tuple[Any, ...]
 
 
@@ -165,8 +165,8 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
     groups += _grouped(laws)
     code = _code_of(groups, orders)
     numbers, taylor = aligned(code.used), np.zeros(orders * len(motions))
-    count = solver.size - solver.slots.first_carried
-    bodies, carried = aligned(2 * orders * len(solver.work.kin)), aligned(2 * orders * count)
+    count = solver.size - solver.slots.first_auxiliary
+    bodies, auxiliary = aligned(2 * orders * len(solver.work.kin)), aligned(2 * orders * count)
     arguments, at = np.zeros(ARGUMENTS, dtype=np.int64), np.array(code.places, dtype=np.int64)
     arguments[SIZE], arguments[COUNT], arguments[ORDERS] = KIN, count, orders
     addressed = {
@@ -188,13 +188,13 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
         first_places=at.ctypes.data,
         first_numbers=numbers.ctypes.data,
         first_bodies=bodies.ctypes.data,
-        first_carried=carried.ctypes.data,
+        first_auxiliary=auxiliary.ctypes.data,
         full_blocks=_whole_blocks(solver.slots),
         guards=np.array([] if chosen_by_user(solver.model) else code.guards, dtype=np.int64).ravel(),
         polynomial=np.zeros(orders),
         orders=orders,
     )
-    return ElementTables(table, bodies, carried, (code.owners, fixed, solver.applied.table.inputs, solver.work))
+    return ElementTables(table, bodies, auxiliary, (code.owners, fixed, solver.applied.table.inputs, solver.work))
 
 
 class _GroupCode(NamedTuple):
@@ -261,7 +261,7 @@ def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion
     first = 0
     owners = {rows.start + k: name for name, rows in model.joint_rows.items() for k in range(rows.stop - rows.start)}
     for placed in as_relations(model):
-        work = model.carried.work.get(owners[placed.rows.start])
+        work = model.auxiliary.work.get(owners[placed.rows.start])
         form, relation = _form_of(placed, work is not None), placed.relation
         layout = layout_of(relation, len(placed.bodies), 1 if relation.of_velocities else 0)
         mine = np.zeros(layout.inputs)
@@ -290,9 +290,9 @@ def _laws(solver: Solver, motions: list[Motion], orders: int) -> list[Member]:
     model, slots = solver.model, solver.slots
     members: list[Member] = []
     for e, (element, bodies) in enumerate(model.forces):
-        layout, carried = element.layout(), model.carried
-        work = carried.work.get(element.name)
-        variables = carried.internal.get(element.name, slice(0, 0))
+        layout, auxiliary = element.layout(), model.auxiliary
+        work = auxiliary.work.get(element.name)
+        variables = auxiliary.internal.get(element.name, slice(0, 0))
         members.append(Member(law_form(element, layout, work is not None), (
             int(solver.applied.table.entries[ELEMENT_SIZE * e + INPUT]),
             *(slots.offset(body, orders * KINEMATICS_SIZE) for body in bodies),

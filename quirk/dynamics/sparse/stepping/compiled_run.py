@@ -104,7 +104,7 @@ class CompiledRun:
         `angles` (K, 3), rad, are the angles of K joints, and `flow` is the right-hand side y' = f(t, y); `resume`
         contains the step size and counters with which the run continues.
         """
-        solver, state = self.solver, self.solver.model.carried.state(y)
+        solver, state = self.solver, self.solver.model.auxiliary.state(y)
         self.flow, self._start, self._angles = flow, y, angles
         self._before = replace(self.statistics)
         self.run = new_run(self.method, self.settings, self._breaks, self.watch, self.output, t, y, resume)
@@ -275,7 +275,7 @@ class CompiledRun:
         run.counts.fresh, run.counts.unsettled, run.counts.was_rejected = 1, 1, 0
         run.clock.previous_error = SMALLEST_ERROR
         self.method.pacing.jumped(self.reached, steps_tried(run))
-        velocity = self.solver.model.carried.state(y).angular_velocity
+        velocity = self.solver.model.auxiliary.state(y).angular_velocity
         run.counter.clock.fastest = np.sqrt((velocity**2).sum(axis=1)).max(initial=0.0)
 
     def store_state(self) -> None:
@@ -355,7 +355,7 @@ class CompiledRun:
     def angles(self) -> np.ndarray:
         """Joint angles (K, 3) with full turns at the current state, rad, for K joints."""
         turns = Turns(self.solver.model.joints, self.run.counter.quadrants.reshape(1, -1, 2), self.whole)
-        return turns.angles(self.solver.model.carried.state(self.state).orientation, 0)
+        return turns.angles(self.solver.model.auxiliary.state(self.state).orientation, 0)
 
     @property
     def pace(self) -> ResumePoint:

@@ -349,7 +349,7 @@ class MethodSwitching:
         """
         rest = (self._settings.end - t) / h * self._explicit.stages * self._solver.slots.bodies
         # The modes of internal variables are unknown.
-        damped = rate > DAMPED * speed or self._solver.model.carried.internal
+        damped = rate > DAMPED * speed or self._solver.model.auxiliary.internal
         return bool(damped and rest >= self._rest)
 
     def _try_explicit(self, run: RunState, t: float, tried: int) -> MethodChange:

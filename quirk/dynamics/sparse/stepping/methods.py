@@ -94,7 +94,7 @@ class RosenbrockStepper:
 
     def __init__(self, solver: Solver, method: Rosenbrock) -> None:
         self._implicit = ImplicitSystem(solver, turning=False)
-        size, works = solver.size, len(solver.model.carried.work)
+        size, works = solver.size, len(solver.model.auxiliary.work)
         self.record = RosenbrockMethod(
             stages=method.stages,
             gamma=method.gamma,
@@ -199,7 +199,7 @@ class TaylorStepper:
             exponent=1 / method.order,
             elements=self._elements.table,
             bodies=self._elements.bodies,
-            carried=self._elements.carried,
+            auxiliary=self._elements.auxiliary,
             slope=aligned(size),
             end_slope=aligned(size),
             change=aligned(size),

@@ -45,7 +45,7 @@ class SparseFlow:
     ) -> None:
         self.solver, self.model, self.baumgarte = solver, solver.model, baumgarte
         self.on_constraints = on_constraints and len(solver.tables.nodes.rows) > 0
-        self.rank = solver.settle(solver.slots.state_to_lanes(solver.model.carried.flat(start)), t)
+        self.rank = solver.settle(solver.slots.state_to_lanes(solver.model.auxiliary.flat(start)), t)
         self.evaluations = 0
         self.refer(t, *np.zeros((2, len(self.model.joints.ends), 3)))
 

@@ -26,7 +26,7 @@ def error_of(
     t, y, y_new = float(clock.t), rows(run.y)[0], rows(run.y_new)[0]
     explicit = isinstance(method.present, Tableau) and not method.pacing.switches
     if outcome == StepOutcome.COLLAPSED:
-        counted = method.solver.model.carried.counted
+        counted = method.solver.model.auxiliary.counted
         slopes = rows(method.stepper.slopes)[:, :counted]
         return collapsed(t, y[:counted], slopes, breaks, explicit=explicit)
     if outcome == StepOutcome.STALLED:

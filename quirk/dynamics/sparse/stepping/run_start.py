@@ -44,9 +44,9 @@ def new_run(
     clock.cleared, clock.cap = -np.inf, np.inf
     clock.t = clock.mark = t
     clock.previous_error, clock.h = SMALLEST_ERROR, resume.h
-    clock.exchanged = solver.model.carried.exchanged(y)
+    clock.exchanged = solver.model.auxiliary.exchanged(y)
     clock.requested = settings.end
-    state, blind = solver.model.carried.state(y), settings.fixed > 0
+    state, blind = solver.model.auxiliary.state(y), settings.fixed > 0
     return RunState(
         y=solver.slots.state_to_lanes(y),
         y_new=aligned(solver.size),
@@ -79,8 +79,8 @@ def begin(
     `flow` is the right-hand side, and `angles` (K, 3), rad, are the angles of K joints.
     """
     solver, t = flow.solver, float(run.clock.t)
-    piece, carried = breaks.piece(t), solver.model.carried
-    rates = solver.model.joints.rates(carried.state(y))
+    piece, auxiliary = breaks.piece(t), solver.model.auxiliary
+    rates = solver.model.joints.rates(auxiliary.state(y))
     watch.laws.refer(t, angles, rates)
     solver.applied.refer(t, angles)
     slope = flow(piece.low, y)
@@ -95,9 +95,9 @@ def begin(
     if settings.fixed > 0:
         return
     if not np.isfinite(slope).all():
-        raise collapsed(t, y[: carried.counted], slope[None, : carried.counted])
+        raise collapsed(t, y[: auxiliary.counted], slope[None, : auxiliary.counted])
     h = float(run.clock.h)
     if h <= 0:
-        tolerance = Tolerance(settings.rtol, settings.atol, carried.starts, carried.counted)
+        tolerance = Tolerance(settings.rtol, settings.atol, auxiliary.starts, auxiliary.counted)
         h = starting_step(flow, piece.low, y, slope, piece.high, method.present.order, tolerance)
     run.clock.h = min(max(h, 2 * breaks.shortest(t)), piece.first)

@@ -76,7 +76,7 @@ class StepSeries(NamedTuple):
     ----------
     exponent : reciprocal of the order of the error
     elements : tables for the Taylor series of all constraints and force elements
-    bodies, carried : coefficients of bodies and of auxiliary states, with one half of each array for each step
+    bodies, auxiliary : coefficients of bodies and of auxiliary states, with one half of each array for each step
     slope, end_slope : (size,) y' at the start of the step and at its end
     change : (size,) scratch array
     middle_pivots : pivots of all rows in the middle of the step, if step_data.watched is 1
@@ -86,7 +86,7 @@ class StepSeries(NamedTuple):
     exponent: float
     elements: TaylorElements
     bodies: np.ndarray
-    carried: np.ndarray
+    auxiliary: np.ndarray
     slope: np.ndarray
     end_slope: np.ndarray
     change: np.ndarray
@@ -101,9 +101,9 @@ NEARLY_DEPENDENT = 1e-2
 @kernel
 def coefficients(stepper: StepSeries, half: float) -> Pair:
     """Return the Taylor coefficients of bodies and of auxiliary states in one half (0 or 1) of the arrays."""
-    length, count = stepper.bodies.shape[0] // 2, stepper.carried.shape[0] // 2
+    length, count = stepper.bodies.shape[0] // 2, stepper.auxiliary.shape[0] // 2
     first, behind = int(half) * length, int(half) * count
-    return stepper.bodies[first : first + length], stepper.carried[behind : behind + count]
+    return stepper.bodies[first : first + length], stepper.auxiliary[behind : behind + count]
 
 
 @kernel
@@ -113,8 +113,8 @@ def copy_terms(series: Pair, orders: int, order: int, change: np.ndarray) -> Non
     The coefficients are those of order `order` for poses, and of order `order` - 1 for all other components of the
     state. The arrays `series` contain `orders` coefficients of each component.
     """
-    bodies, carried = series
-    blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
+    bodies, auxiliary = series
+    blocks, count = bodies.shape[0] // (orders * KIN), auxiliary.shape[0] // orders
     for block in range(blocks):
         s, o = block * STATE, (block * orders + order) * KIN
         r = load3(bodies, o + 8 * POSITION_TERM)
@@ -124,21 +124,21 @@ def copy_terms(series: Pair, orders: int, order: int, change: np.ndarray) -> Non
         store(change, s + 8 * ORIENTATION, load(bodies, o + 8 * QUATERNION))
         store3(change, s + 8 * (ORIENTATION + 1), load3(bodies, o + 8 * (QUATERNION + 1)))
     for o in range(0, count, 8):
-        store(change, blocks * STATE + o, load(carried, (order - 1) * count + o))
+        store(change, blocks * STATE + o, load(auxiliary, (order - 1) * count + o))
 
 
 @kernel
 def sum_series(stepper: StepSeries, h: float, state: np.ndarray) -> None:
     """Compute the state at time h (s) after the start of the current step by summing its Taylor series, in `state`."""
-    bodies, carried = coefficients(stepper, stepper.step_data.half)
+    bodies, auxiliary = coefficients(stepper, stepper.step_data.half)
     orders, last = stepper.elements.orders, int(stepper.step_data.last)
     state_at(bodies, orders, last, h, state)
-    behind, count = bodies.shape[0] // (orders * KIN) * STATE, carried.shape[0] // orders
+    behind, count = bodies.shape[0] // (orders * KIN) * STATE, auxiliary.shape[0] // orders
     for o in range(0, count, 8):
         lanes = splat(0.0)
         for m in range(last - 1, 0, -1):
-            lanes = (lanes + load(carried, m * count + o)) * h
-        store(state, behind + o, load(carried, o) + lanes)
+            lanes = (lanes + load(auxiliary, m * count + o)) * h
+        store(state, behind + o, load(auxiliary, o) + lanes)
 
 
 @kernel
@@ -215,9 +215,9 @@ def slope_difference(stepper: StepSeries, h: float, weight: float) -> None:
     `stepper.change`.
     """
     ahead, change, last = stepper.end_slope, stepper.change, int(stepper.step_data.last)
-    bodies, carried = coefficients(stepper, stepper.step_data.half)
+    bodies, auxiliary = coefficients(stepper, stepper.step_data.half)
     orders = stepper.elements.orders
-    blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
+    blocks, count = bodies.shape[0] // (orders * KIN), auxiliary.shape[0] // orders
     for block in range(blocks):
         k, s, zero = block * orders * KIN, block * STATE, splat(0.0)
         linear = angular = zero, zero, zero
@@ -232,5 +232,5 @@ def slope_difference(stepper: StepSeries, h: float, weight: float) -> None:
     for o in range(0, count, 8):
         rate = splat(0.0)
         for m in range(last - 1, 0, -1):
-            rate = rate * h + load(carried, m * count + o) * (1.0 * m)
+            rate = rate * h + load(auxiliary, m * count + o) * (1.0 * m)
         store(change, blocks * STATE + o, (load(ahead, blocks * STATE + o) - rate) * weight)

@@ -60,7 +60,7 @@ def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarra
     The modes are computed with difference quotients of y' at the state y and time t (s).
     """
     slots, n = solver.slots, solver.slots.bodies
-    length, bodies = solver.model.length, slice(0, solver.slots.first_carried)
+    length, bodies = solver.model.length, slice(0, solver.slots.first_auxiliary)
     scale = slots.to_lanes(np.tile(np.repeat([length, 1.0, length / h, 1.0 / h], [3, 4, 3, 3]), (n, 1)))
     weight = np.where(scale > 0, scale, 1.0)
     start, moved, random = solver.rates(t, y)[bodies], y.copy(), np.random.default_rng(0)
@@ -99,8 +99,8 @@ def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.nda
     moved, ulps = y.copy(), np.finfo(float).eps * np.random.default_rng(1).choice([-1.0, 1.0], size=states.shape)
     ulps[:, pose] *= np.repeat([length, 1.0], [3, 4])
     ulps[:, VELOCITY:] *= states[:, VELOCITY:]
-    moved[: slots.first_carried] += slots.to_lanes(ulps)
-    round_off = slots.body_states(solver.rates(t, moved)[: slots.first_carried] - start)
+    moved[: slots.first_auxiliary] += slots.to_lanes(ulps)
+    round_off = slots.body_states(solver.rates(t, moved)[: slots.first_auxiliary] - start)
 
     def sizes(of: np.ndarray) -> np.ndarray:
         """Return the norms (n,) of the velocities, or of the accelerations, of n bodies, in characteristic lengths."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quirk.dynamics.model.auxiliary_states import Carried
+from quirk.dynamics.model.auxiliary_states import AuxiliaryStates
 from quirk.dynamics.model.model import Model
 from quirk.errors import InputError
 from quirk.events.dimension import Dimension
@@ -161,7 +161,7 @@ def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:
     """Return a copy of a model with the event functions `quantities` in place of its force elements."""
     number = {name: k for k, name in enumerate(model.body_names)}
     placed = [(one, tuple(number.get(body.name, len(number)) for body in one.bodies)) for one in quantities]
-    return replace(model, forces=placed, carried=Carried.of(model.body_names, [], []))
+    return replace(model, forces=placed, auxiliary=AuxiliaryStates.of(model.body_names, [], []))
 
 
 def distinct_crossings(crossings: np.ndarray, h: float) -> np.ndarray:

@@ -122,9 +122,9 @@ def flatten(model: Model) -> Tables:
     place, effort = {u: k for k, u in enumerate(elimination.order)}, effort_of_rows(model.rows, elimination.neighbours)
     chain, closing, paths = forest_with_closings(model, joints, place, effort)
     if chain is None:
-        slots = Slots.along([joint.bodies for joint in placed if joint is not None], n, model.carried.size)
+        slots = Slots.along([joint.bodies for joint in placed if joint is not None], n, model.auxiliary.size)
     else:
-        slots = Slots.along([tuple(chain.body)], n, model.carried.size)
+        slots = Slots.along([tuple(chain.body)], n, model.auxiliary.size)
     units = G_SIZE * len(placed)
     relations = flat_relations(model, slots, units + UNIT_ROWS.size)
     nodes = node_table(model, placed, slots, relations)

@@ -51,7 +51,9 @@ def closings(
                 reach = sum(paths.freedoms[slot] for slot in reached)
                 entries[0].append([node, rows, first_side, len(entries[1]), reach])
                 work = model.work_of_row[joint.rows].tolist()
-                places.extend([WIDTH * node + k, w + slots.first_carried if w >= 0 else -1] for k, w in enumerate(work))
+                places.extend(
+                    [WIDTH * node + k, w + slots.first_auxiliary if w >= 0 else -1] for k, w in enumerate(work)
+                )
                 rows += len(joint.rows)
             lanes = -(-(rows - first_row) // WIDTH) * WIDTH
             visits = len(entries[2]) - begin[2]

@@ -21,18 +21,18 @@ def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
 
     `row_lane` (m,) is the index of the multiplier of each of m constraint rows in the array of multipliers.
     """
-    carried, first_carried = model.carried, slots.first_carried
+    auxiliary, first_auxiliary = model.auxiliary, slots.first_auxiliary
     entries, sides, turns, inputs = [], [], [], [np.zeros(0)]
     first_in = first_out = first_side = first_motion = 0
     for element, rows in model.forces:
         layout = element.layout()
         last_side, last_motion = first_side + layout.frames, first_motion + layout.motions
-        variables, work = carried.internal.get(element.name, slice(0, 0)), carried.work.get(element.name)
+        variables, work = auxiliary.internal.get(element.name, slice(0, 0)), auxiliary.work.get(element.name)
         entries.append((
             0, first_in, first_out, first_in + layout.first_motion, first_in + layout.first_frame,
             first_motion, last_motion, first_side, last_side, first_in + layout.first_internal,
-            first_out + layout.first_rate, first_carried + variables.start, layout.internal,
-            -1 if work is None else first_carried + work, int(isinstance(element, Friction)),
+            first_out + layout.first_rate, first_auxiliary + variables.start, layout.internal,
+            -1 if work is None else first_auxiliary + work, int(isinstance(element, Friction)),
         ))  # fmt: skip
         sides += [(slots.offset(b, STATE_SIZE), slots.offset(b, KINEMATICS_SIZE)) for b in rows]
         turns += [
@@ -45,15 +45,15 @@ def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
         first_in, first_out = first_in + layout.inputs, first_out + layout.outputs
         first_side, first_motion = last_side, last_motion
     working = [
-        (row_lane[row], first_carried + place) for row, place in enumerate(model.work_of_row.tolist()) if place >= 0
+        (row_lane[row], first_auxiliary + place) for row, place in enumerate(model.work_of_row.tolist()) if place >= 0
     ]
     return Forces(
         entries=np.array(entries, dtype=np.int64).ravel(),
         sides=np.array(sides, dtype=np.int64).ravel(),
         turns=np.array(turns, dtype=np.int64).ravel(),
         working=np.array(working, dtype=np.int64).ravel(),
-        work=first_carried + carried.size - len(carried.work),
-        work_end=first_carried + carried.size,
+        work=first_auxiliary + auxiliary.size - len(auxiliary.work),
+        work_end=first_auxiliary + auxiliary.size,
         motions=MotionTable.of([motion for _, motion in motions_of(model)]),
         inputs=np.concatenate(inputs),
         outputs=np.zeros(first_out),

@@ -402,7 +402,7 @@ def _driven(
         assert r is not None
         axis = slots.offset(int(chain.body[slot]), BODY_CONSTANTS) + WIDTH * AXIS
         first_input = relations.entry(r, INPUT) + relations.entry(r, NUMBERS)
-        work = slots.first_carried + int(model.work_of_row[row])
+        work = slots.first_auxiliary + int(model.work_of_row[row])
         driven.append(
             [slot, place[driver], relations.entry(r, MOTION), first_input, work, axis, int(chain.sense[slot])]
         )

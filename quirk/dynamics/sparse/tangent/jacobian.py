@@ -31,7 +31,7 @@ class Jacobian:
         """
         model, n = self._solver.model, len(self._solver.model.mass)
         count, bodies = len(y), np.arange(n)
-        state = model.carried.state(y)
+        state = model.auxiliary.state(y)
         places = STATE_SIZE * bodies[:, None] + np.arange(STATE_SIZE)
         directions = Directions.none(model, count)
         axis = np.arange(3)

@@ -195,8 +195,8 @@ def _in_lanes(solver: Solver, changes: np.ndarray) -> np.ndarray:
     rows[:, :, slots.slot[:-1]] = changes[..., :first].reshape(*lead, slots.bodies, STATE_SIZE)
     lanes = np.zeros((*lead, solver.size))
     blocks = rows.reshape(*lead, slots.lanes // WIDTH, WIDTH, STATE_SIZE).swapaxes(-1, -2)
-    lanes[..., : slots.first_carried] = blocks.reshape(*lead, -1)
-    lanes[..., slots.first_carried : slots.first_carried + slots.carried] = changes[..., first:]
+    lanes[..., : slots.first_auxiliary] = blocks.reshape(*lead, -1)
+    lanes[..., slots.first_auxiliary : slots.first_auxiliary + slots.auxiliary] = changes[..., first:]
     return lanes
 
 

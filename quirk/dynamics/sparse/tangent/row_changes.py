@@ -100,7 +100,7 @@ class ChangedRows:
             solver.applied.check(t)
             mine = self._row == row
             change[:, mine] = np.moveaxis(self._elements.outputs[places[mine]], -1, 0)
-        state = solver.model.carried.state(solver.slots.state_from_lanes(y))
+        state = solver.model.auxiliary.state(solver.slots.state_from_lanes(y))
         R = np.concatenate([rotation.matrix(state.orientation), np.eye(3)[None]])[self._body]
         moment = np.einsum("ekl,emk,dem->del", self._scale[self._body], R, change[..., 3:])
         ours = self._force >= 0

@@ -43,9 +43,9 @@ def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.nd
             put(tangents.seeds, o + TURN + 8 * c, turn[c])
             put(tangents.seeds, o + SPEED + 8 * c, at(change, s + 8 * (layout.VELOCITY + c)))
             put(tangents.seeds, o + SPINNING + 8 * c, at(change, s + 8 * (OMEGA + c)))
-    carried = constants.shape[0] // CON * STATE
+    auxiliary = constants.shape[0] // CON * STATE
     for n in range(tangents.internal.shape[0] // 8):
-        put(tangents.internal, 8 * n + d, at(change, carried + n))
+        put(tangents.internal, 8 * n + d, at(change, auxiliary + n))
 
 
 @kernel
@@ -70,9 +70,9 @@ def change_of_rates(
         store(slope, q, -(dot(v, spinning) + dot(dv, omega)))
         by_spin, by_turn = plus(times(spinning, w), cross(v, spinning)), plus(times(omega, dw), cross(dv, omega))
         store3(slope, q + 8, plus(by_spin, by_turn))
-    carried = constants.shape[0] // CON * STATE
+    auxiliary = constants.shape[0] // CON * STATE
     for n in range(tangents.internal.shape[0] // 8):
-        put(slope, carried + n, at(tangents.rates, 8 * n + d))
+        put(slope, auxiliary + n, at(tangents.rates, 8 * n + d))
 
 
 @kernel

@@ -69,7 +69,7 @@ class Differential:
         self._changed: ChangedRows | None = None
         model, slots = solver.model, solver.slots
         self.relations = as_relations(model)
-        self._internal = sum(s.stop - s.start for s in model.carried.internal.values())
+        self._internal = sum(s.stop - s.start for s in model.auxiliary.internal.values())
         S, K = slots.lanes, len(solver.work.x) // WIDTH
         self._laws, self._rows = self._of_laws(), self._of_relations()
         self.tangents = Tangents(
@@ -143,7 +143,7 @@ class Differential:
         angular = np.einsum("nij,dnj->dni", self.solver.model.inverse_root, wrenches[..., 3:])
         x = self._shared(y, t, tangents.changes.reshape(WIDTH, -1)[:, solver.tables.row_lane])
         levels = tangents.levels.reshape(-1, LEVELS, WIDTH)[solver.tables.row_lane]
-        rates = np.zeros((model.carried.size, WIDTH))
+        rates = np.zeros((model.auxiliary.size, WIDTH))
         rates[: self._internal] = tangents.rates.reshape(-1, WIDTH)
         friction = tangents.friction.magnitudes.reshape(-1, WIDTH).T.copy()
         return linear, angular, x, rates.T, np.moveaxis(levels, -1, 0), friction
@@ -221,7 +221,7 @@ class Differential:
         motions: list[Motion] = []
         for e, (element, rows) in enumerate(model.forces):
             layout = element.layout()
-            variables = model.carried.internal.get(element.name, slice(0, 0))
+            variables = model.auxiliary.internal.get(element.name, slice(0, 0))
             first, out = table.take(DualArray.size(layout.inputs) + TIME, DualArray.size(layout.outputs))
             entries.append((
                 0, first, out, layout.inputs, layout.outputs, layout.first_frame, layout.first_motion,

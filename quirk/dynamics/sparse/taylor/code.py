@@ -29,8 +29,8 @@ from .code_arithmetic import WORD, double, integer, short_integer
 from .code_recurrences import Recurrences
 from .tables import (
     AFTER,
+    AT_AUXILIARY,
     AT_BODIES,
-    AT_CARRIED,
     AT_RIGHT_SIDES,
     COUNT,
     FIRST,
@@ -187,7 +187,7 @@ class _Writer(Recurrences):
         if kind == LOAD:
             return AT_BODIES, build.add(build.mul(self.k, self.query[SIZE]), integer(WIDTH * (FORCE + index)))
         following = build.mul(build.add(self.k, integer(1)), self.query[COUNT])
-        return AT_CARRIED, build.add(following, integer(index if kind == RATE else 0))
+        return AT_AUXILIARY, build.add(following, integer(index if kind == RATE else 0))
 
     def _right_side(self, place: int) -> Any:
         """Return the right-hand side of the equation for the accelerations of one constraint row.

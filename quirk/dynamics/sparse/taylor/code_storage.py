@@ -12,8 +12,8 @@ from quirk.jit.lane_types import DOUBLE, WIDTH
 from .code_arithmetic import WORD, Arithmetic, double, integer, short_integer
 from .tables import (
     AFTER,
+    AT_AUXILIARY,
     AT_BODIES,
-    AT_CARRIED,
     AT_FIXED,
     AT_FIXED_OF_LAWS,
     AT_MOTIONS,
@@ -156,7 +156,7 @@ class Storage(Arithmetic):
             coefficient = self._gathered(AT_BODIES, self._frame_slot(frame), offset)
         elif kind == INTERNAL:
             offset = build.add(build.mul(order, self.query[COUNT]), integer(which))
-            coefficient = self._gathered(AT_CARRIED, self._variable_slot(0), offset)
+            coefficient = self._gathered(AT_AUXILIARY, self._variable_slot(0), offset)
         else:
             coefficient = self._gathered(AT_MOTIONS, self._motion_slot(which), order)
         return self._times(coefficient, self._splat(build.uitofp(order, DOUBLE))) if rate and not first else coefficient

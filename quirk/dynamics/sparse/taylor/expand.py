@@ -23,7 +23,7 @@ from ..kernels.constraint_solve import clear, set_constraint_loads, solve_count,
 from ..kernels.mechanism import Mechanism
 from .bodies import advance, begin, clear_loads, release
 from .elements import BYTES, expand_motions, level_of, run
-from .tables import AFTER, AT_BODIES, AT_CARRIED, FIRST, GOAL, GROUP, LOADS, POSE_ROWS, SHAPE, TaylorElements
+from .tables import AFTER, AT_AUXILIARY, AT_BODIES, FIRST, GOAL, GROUP, LOADS, POSE_ROWS, SHAPE, TaylorElements
 
 # Relative residual of multipliers, over the tolerance and the ratio of the terms at the end of a step to the first
 # terms.
@@ -51,15 +51,15 @@ def expand(
     are assumed to decrease geometrically with the order, down to `rtol` of the first. Multipliers are solved to the
     corresponding accuracy only, because projection at the end of a step removes the remaining constraint violation.
     """
-    bodies, carried = coefficients
+    bodies, auxiliary = coefficients
     constants, work, orders = mechanism.constants, mechanism.work, elements.orders
     elements.arguments[AT_BODIES] = elements.first_bodies + BYTES * second * bodies.shape[0]
-    elements.arguments[AT_CARRIED] = elements.first_carried + BYTES * second * carried.shape[0]
-    count, behind = carried.shape[0] // orders, constants.shape[0] // CON * STATE
+    elements.arguments[AT_AUXILIARY] = elements.first_auxiliary + BYTES * second * auxiliary.shape[0]
+    count, behind = auxiliary.shape[0] // orders, constants.shape[0] // CON * STATE
     begin(constants, y, slope, work.kin, bodies, orders)
-    for o in range(0, carried.shape[0], 8):
+    for o in range(0, auxiliary.shape[0], 8):
         # Integrals of rates are added later.
-        store(carried, o, load(y, behind + o) if o < count else splat(0.0))
+        store(auxiliary, o, load(y, behind + o) if o < count else splat(0.0))
     expand_motions(elements, t)
     clear_loads(bodies, orders, 0)
     for g in range(elements.groups.shape[0] // GROUP):

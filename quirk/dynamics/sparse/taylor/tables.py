@@ -5,7 +5,7 @@ order. A guard is a quantity whose sign changes when a force law switches its br
 
 Compiled functions also take two arrays of Taylor coefficients. `bodies` contains, for each block of eight bodies, the
 coefficients order by order, in the layout of kinematics (`quirk.dynamics.model.layout`) with the quaternion and J omega
-in place of the metric. `carried` contains the auxiliary states order by order, padded to a multiple of eight.
+in place of the metric. `auxiliary` contains the auxiliary states order by order, padded to a multiple of eight.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ START, STRIDE, LANES = range(3)
 GUARD = 3
 
 # Arguments of the machine code, in one array: program and order; distance from one order to the next in `bodies`, and
-# in `carried`; number of orders; then addresses of arrays: `places` and `numbers` of the group; coefficients of bodies,
-# auxiliary states and functions of time; constants of relations, and of laws; multipliers, and right-hand sides.
+# in `auxiliary`; number of orders; then addresses of arrays: `places` and `numbers` of the group; coefficients of
+# bodies, auxiliary states and functions of time; constants of relations, and of laws; multipliers, and right-hand
+# sides.
 (
-    PROGRAM, ORDER, SIZE, COUNT, ORDERS, AT_PLACES, AT_NUMBERS, AT_BODIES, AT_CARRIED, AT_MOTIONS, AT_FIXED,
+    PROGRAM, ORDER, SIZE, COUNT, ORDERS, AT_PLACES, AT_NUMBERS, AT_BODIES, AT_AUXILIARY, AT_MOTIONS, AT_FIXED,
     AT_FIXED_OF_LAWS, AT_MULTIPLIERS, AT_RIGHT_SIDES,
 ) = range(14)  # fmt: skip
 ARGUMENTS = 14
@@ -64,7 +65,7 @@ class TaylorElements(NamedTuple):
     numbers : stored Taylor coefficients of all groups
     motions, taylor : prescribed motions of all elements, and their Taylor coefficients, (number of motions x orders,)
     arguments, handed : (ARGUMENTS,) arguments of machine code; two views of the same memory, as integers and as doubles
-    first_places, first_numbers, first_bodies, first_carried : addresses of the arrays passed to machine code
+    first_places, first_numbers, first_bodies, first_auxiliary : addresses of the arrays passed to machine code
     full_blocks : number of leading blocks of bodies that are computed with vectors of eight elements; all later blocks
         contain at most four bodies and are computed with vectors of four
     guards : GUARD integers for each guard: index of its first coefficient in `numbers`, distance between orders, and
@@ -85,7 +86,7 @@ class TaylorElements(NamedTuple):
     first_places: int
     first_numbers: int
     first_bodies: int
-    first_carried: int
+    first_auxiliary: int
     full_blocks: int
     guards: np.ndarray
     polynomial: np.ndarray

@@ -252,7 +252,7 @@ class Varied:
         """Convert a state variation (13 n + k,) to a flat array in blocks of eight bodies, zero in empty slots."""
         slots = self.solver.slots
         lanes = slots.state_to_lanes(change)
-        lanes.reshape(-1)[: slots.first_carried] = slots.to_lanes(change[: 13 * slots.bodies].reshape(-1, 13))
+        lanes.reshape(-1)[: slots.first_auxiliary] = slots.to_lanes(change[: 13 * slots.bodies].reshape(-1, 13))
         return lanes
 
     def _from_lanes(self, lanes: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from .sticking_members import StickingMember
 
 
 @dataclass(frozen=True)
-class Answers:
+class BalancingLoads:
     """Loads that balance a unit force along each of the d rows that the model lacks, at one state.
 
     Attributes
@@ -37,16 +37,16 @@ class Answers:
     loads: list[dict[str, np.ndarray]]
 
 
-def answers(
+def balancing_loads(
     gaps: Gaps, segment: Segment, members: Sequence[StickingMember], solver: Solver, place: Solver, row: int
-) -> Answers:
+) -> BalancingLoads:
     """Return the loads that balance a unit force along each row that the model lacks, at output index `row`.
 
     `members` are the sticking joints and closed contacts; `solver` is a solver of the segment, and `place` a solver of
     the system, for gaps and slip.
     """
     t, y = float(segment.instants[row]), segment.flat[row]
-    gaps.select_parts(segment.model.carried.state(y), {})
+    gaps.select_parts(segment.model.auxiliary.state(y), {})
     opening = gaps.kinematics_at(place, t, y, segment.angles[row])
     rows = [pair for member in members for pair in zip(member.numbers, member.own, strict=True)]
     free = [k for k, (_, own) in enumerate(rows) if own is None]
@@ -60,4 +60,4 @@ def answers(
             for name, load in part.items():
                 total[name] = total.get(name, np.zeros((2, 3))) + np.array([load.force, load.torque])
         loads.append(total)
-    return Answers(free, numbers, np.reshape(multipliers, (len(free), solver.model.rows)), loads)
+    return BalancingLoads(free, numbers, np.reshape(multipliers, (len(free), solver.model.rows)), loads)

@@ -181,9 +181,10 @@ class Segment:
     def constraint_power(self) -> dict[str, np.ndarray]:
         """Power (nt,) of each constraint, W, by name."""
         by_row = constraint_power_along(self._residual_solver, self.instants, self.state, self.dynamics.multipliers)
-        # Sticking friction does no work; sliding friction is a force.
-        held = {constraint.name for constraint, _ in self.model.joint_bodies if isinstance(constraint, Sticking)}
-        power = {name: by_row[:, rows].sum(axis=1) for name, rows in self.model.joint_rows.items() if name not in held}
+        sticking = self._sticking
+        power = {
+            name: by_row[:, rows].sum(axis=1) for name, rows in self.model.joint_rows.items() if name not in sticking
+        }
         # Rows given by a user without Phi have no rate of it.
         for placed in self.model.relations:
             if placed.relation.of_user and placed.relation.of_velocities:
@@ -203,7 +204,13 @@ class Segment:
     @property
     def constraint_work(self) -> list[str]:
         """Names of the constraints whose work is integrated by the run: drivers, and constraints given by a user."""
-        return [name for name in self.model.auxiliary.work if name in self.model.joint_rows]
+        driven = self.model.joint_rows.keys() - self._sticking
+        return [name for name in self.model.auxiliary.work if name in driven]
+
+    @property
+    def _sticking(self) -> set[str]:
+        """Names of sticking friction, whose rows do no work; its work is that of sliding friction, a force."""
+        return {constraint.name for constraint, _ in self.model.joint_bodies if isinstance(constraint, Sticking)}
 
     @property
     def integrated_power(self) -> dict[str, np.ndarray]:

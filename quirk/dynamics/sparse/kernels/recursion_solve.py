@@ -159,8 +159,8 @@ def move_postures(mechanism: Mechanism, y: np.ndarray) -> None:
 def moved_since_factorization(mechanism: Mechanism, y: np.ndarray, length: float) -> float:
     """Return a measure of the motion of the system from the last factorization to the state y.
 
-    It is the largest rotation of a body (rad), plus the largest distance by which a joint has slid (m), divided by
-    `length` (m). It is infinite if the state of the last factorization is not known.
+    The measure is a + d / `length`, with the largest rotation a of a body (rad) and the largest distance d by which a
+    joint has slid (m); `length` is in m. It is infinite if the state of the last factorization is not known.
     """
     if at(mechanism.work.summary, FACTORED) != HERE:
         return np.inf

@@ -59,7 +59,7 @@ class SolverMemory:
 
     Attributes
     ----------
-    pruned : (K,) bool, which of K nodes (joints) the block factorization includes; None if it includes all
+    pruned : (K,) bool, whether the block factorization includes each of K nodes (joints); None if it includes all
     laws : copies of the inputs and outputs of force laws
     arrays : copies of the other arrays written by compiled code
     """
@@ -145,7 +145,10 @@ class StateEvaluator:
         return [*real_arrays(self.work, constant), *written, *relations, self.counts.array]
 
     def snapshot(self) -> SolverMemory:
-        """Return copies of all data that affect later evaluations, so that these can be repeated bit for bit."""
+        """Return copies of all data that affect later evaluations.
+
+        After `recall`, the same evaluations give the same results bit for bit.
+        """
         return SolverMemory(self._pruned, self.applied.snapshot(), copies(self._memory))
 
     def recall(self, saved: SolverMemory) -> None:

@@ -204,8 +204,8 @@ class _GroupCode(NamedTuple):
 
     Attributes
     ----------
-    entries : for each group the address of its code, its level, its first index in `places`, and the index of its first
-        element in the array of values
+    entries : for each group the address of its code; its level, see `Form`; its first index in `places`; and the index
+        of its first element in the array of values
     places : indices of the inputs and outputs of all members in the arrays of the solver
     guards : for each guard the index of its first element in the array of values, the width of its group and the number
         of members

@@ -38,7 +38,7 @@ class Blocks:
     neighbours : for each node, the later nodes coupled with it when it is eliminated
     rows, sign : number of rows of each node, and sign of its pivots: 1 for joints, -1 for hubs (bodies with many
         joints)
-    products : for each pair of coupled nodes, the products of rows whose sum is their block before elimination
+    products : for each pair of coupled nodes, the products of rows that form their block before elimination
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ def block_pattern(
     ----------
     neighbours : for each node (joint or hub), the later nodes coupled with it when it is eliminated
     rows, sign : number of rows of each node, and sign of its pivots: 1 for joints, -1 for hubs
-    products : for each pair of coupled nodes, the products of rows whose sum is their initial block
+    products : for each pair of coupled nodes, the products of rows that form their initial block
     """
     of = BlockPositions.of(neighbours)
     first, column, owner = of.first, of.column, of.owner

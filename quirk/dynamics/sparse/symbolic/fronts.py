@@ -81,7 +81,7 @@ def orthogonal(
     neighbours : for each node, the later nodes coupled with it when it is eliminated
     rows, sign : number of rows of each node, and sign of its pivots: 1 for joints, -1 for hubs
     bodies : joints at each body, except at hubs and the ground
-    couplings : for each coupled pair of a joint and a hub, the products of rows whose sum is their block. A product is
+    couplings : for each coupled pair of a joint and a hub, the products of rows that form their block. A product is
         a tuple (left, right, left_force, right_force, weight): the indices in the array G of the moments of both
         factors and of their forces, and the weight of the forces
     """
@@ -156,10 +156,10 @@ def _tree(neighbours: Sequence[Sequence[int]]) -> tuple[np.ndarray, list[list[in
 
 
 def _places_in_parents(blocks: BlockPositions) -> np.ndarray:
-    """Return the place of each block among the blocks of the parent of its node; 0 for diagonal blocks.
+    """Return the place of each block in the parent of its node; 0 for diagonal blocks.
 
-    The parent of a node in the elimination tree is the first of its later neighbors. A place is that of the block of
-    the parent with the same later node.
+    The parent of a node in the elimination tree is the first of its later neighbors. The place of a block is the
+    position, among the blocks of the parent, of the block with the same later node.
     """
     place = np.zeros(len(blocks.column), dtype=np.int64)
     beside = np.flatnonzero(blocks.owner != blocks.column)
@@ -201,9 +201,9 @@ def _sizes(
     """Return the maximum numbers of rows of each front, and the sizes of the arrays of the factorization.
 
     A front is the dense matrix in which a node, a joint or a hub (a body with many joints), is eliminated. Its rows
-    belong to joints or to hubs; the first result (2 K,) has both numbers for each of K nodes. The sizes are the number
-    of elements of the largest front, that of the stack of rows that remain for the parents, and the largest number of
-    rows.
+    belong to joints or to hubs. The first result (2 K,) contains both numbers of rows for each of K nodes. The sizes
+    are the number of elements of the largest front, the number of elements of the stack of rows that remain for the
+    parents, and the largest number of rows.
 
     Parameters
     ----------

@@ -217,7 +217,7 @@ def _constants(model: Model) -> np.ndarray:
 
 
 def _sides_at_bodies(placed: Sequence[PlacedJoint | None], nodes: Nodes) -> dict[int, list[Side]]:
-    """Return, for each body by its index, the loads that joints exert on it.
+    """Return the loads that joints exert on each body, by the index of the body.
 
     `placed` are the constraint rows of each node, None for hubs, which are bodies with many joints.
     """
@@ -249,8 +249,8 @@ def _orthogonal(
     rows, sign : number of rows of each node, and sign of its pivots: 1 for joints, -1 for hubs
     at_body : for each body, the loads that joints exert on it
     hubs : for each hub, its node
-    products : for each pair of coupled nodes, the products of rows whose sum is their block; those of joints with hubs
-        are used
+    products : for each pair of coupled nodes, the products of rows that form their block; only pairs of a joint and a
+        hub are used
     """
     root = np.sqrt(model.mass).tolist()
     bodies = [
@@ -269,11 +269,11 @@ def _orthogonal(
 
 
 def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int], units: int) -> Products:
-    """Return, for each pair of coupled nodes, the products of rows whose sum is their block of the matrix.
+    """Return, for each pair of coupled nodes, the products of rows that form their block of the matrix.
 
     A node is a joint, or a hub: a body with many joints whose acceleration is an unknown. The matrix is S = A M^-1 A^T
-    for joints, with the constraint rows A and the mass matrix M, and minus the unit matrix for hubs. Two joints have
-    one product for each body that they share.
+    for joints, with the constraint rows A and the mass matrix M, and minus the unit matrix for hubs. A block is the sum
+    of its products. Two joints have one product for each body that they share.
 
     Parameters
     ----------

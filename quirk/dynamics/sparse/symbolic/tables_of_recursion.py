@@ -134,7 +134,7 @@ class Axes(NamedTuple):
 
 
 def axes_of(model: Model, joints: Sequence[PlacedJoint]) -> Axes:
-    """Return the kinds, axes and points of joints; the kind is FREE for joints of none of the kinds in PRIMITIVES."""
+    """Return the kinds, axes and points of joints; the kind is FREE for joints whose kind is not in PRIMITIVES."""
     m, t = len(joints), model.table
     kind, axes, cross, point = np.full(m, FREE), *np.zeros((3, m, 2, 3))
     undriven = np.full(m, -1), np.ones(m, dtype=np.int64)
@@ -167,8 +167,7 @@ def axes_of(model: Model, joints: Sequence[PlacedJoint]) -> Axes:
 def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
     """Return the forest that the joints of a system form, for recursion over them.
 
-    None is returned if there are no joints, if a joint is of none of the kinds in PRIMITIVES, or if a joint closes a
-    loop.
+    None is returned if there are no joints, if the kind of a joint is not in PRIMITIVES, or if a joint closes a loop.
     """
     axes = axes_of(model, joints)
     if not joints or (axes.kind == FREE).any():

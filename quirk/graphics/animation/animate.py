@@ -23,13 +23,13 @@ from .framing import checked_follow
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# Smallest and largest size of a picture, inches.
+# Smallest and largest size of an image, inches.
 SMALLEST, LARGEST = 0.5, 40.0
-# Most pictures per second. The GIF format stores durations in hundredths of a second, and many programs play GIFs
-# slowly whose pictures last only one hundredth.
+# Maximum number of animation frames per second. The GIF format stores durations in hundredths of a second, and many
+# programs slow down GIFs whose frames last only one hundredth.
 MOST_PER_SECOND_OF_GIF, MOST_PER_SECOND = 50, 1000
-# Most pictures: about an hour of drawing. Most memory, bytes, of the pictures of a GIF, which are all in memory until
-# the file is written, and bytes of one pixel.
+# Maximum number of animation frames, which take about an hour to draw. Maximum memory for the frames of a GIF, bytes:
+# all frames are kept in memory until the file is written. Number of bytes per pixel.
 MOST_PICTURES, MOST_MEMORY, BYTES_OF_A_DOT = 100_000, 2**32, 4
 
 

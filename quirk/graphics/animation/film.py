@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from quirk.result.result import Result
 
 DPI = 100
-# Inches left for tick labels beside the box, and above and below it; largest margin as a fraction of the picture.
+# Margins for tick labels beside the box, and above and below it, inches; largest margin relative to the image size.
 MARGIN, MARGIN_ABOVE, PART_OF_MARGIN = 0.45, 0.6, 0.12
-# Number of colors of a GIF, and number of pictures from which they are chosen.
+# Number of colors of a GIF, and number of animation frames from which they are chosen.
 COLORS, SAMPLES = 256, 6
-# Decimals of displayed times: at least two, more if pictures follow each other closely.
+# Minimum number of decimals of displayed times; more are shown if the interval between frames requires it.
 DECIMALS = 2
 
 

@@ -19,10 +19,10 @@ from ..scene.scene import Scene
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# The picture follows the mechanism if the extent of all bodies is below this fraction of the volume they sweep.
+# The view follows the mechanism if its largest extent at all times is below this fraction of the extent of the motion.
 SPECK = 0.1
-# Relative to the largest extent: margin around a fixed box, margin around a followed body, and least thickness of the
-# box.
+# Margin around a fixed box, margin around a followed body, and smallest thickness of the box, relative to the largest
+# extent.
 ROOM, ROOM_FOLLOWED, THINNEST = 0.06, 0.12, 0.25
 # Level ground is shown if it is at most this far below the box, relative to the largest extent.
 NEAR = 0.5

@@ -20,8 +20,9 @@ from ..scene.plates import GROUND, GROUND_EDGE, Box, cut_to
 from ..scene.ropes import ROD_COLOR, ROD_WIDTH, chunks
 from ..scene.scene import Scene, axis_of, drawing_of, drawn_on, shows_axis
 
-# Relative to half the picture: edges of faces longer than this are divided, so that each piece has its own depth;
-# radius of a joint's mark; its largest value relative to the extent of typical bodies; half the length of its axis.
+# Lengths relative to half the image size: LONGEST_EDGE, maximum length of edges, above which faces are divided so that
+# each piece has its own depth; MARK, radius of a joint's symbol; AXIS, half the length of a joint's axis. LARGEST_MARK
+# is the maximum radius of a symbol relative to the extent of typical bodies.
 LONGEST_EDGE, MARK, LARGEST_MARK, AXIS = 0.25, 0.014, 0.12, 0.06
 MARK_CORNERS = 12
 # Brightness of a face that is perpendicular to the light, and the additional brightness of one that faces it. The
@@ -31,11 +32,12 @@ LIGHT = np.array([-0.35, 0.55, 0.76])
 # Line widths, points: seams between faces, lines from the center of mass, springs, and trails.
 SEAM, ARM, SPRING, TRAIL = 0.4, 2.0, 1.2, 1.2
 TRAIL_COLOR, MARK_COLOR = to_rgba("#cc3311"), (0.0, 0.0, 0.0, 1.0)
-# Points in each piece of a line, which has its own depth; pieces of a trail; pieces of a dashed line.
+# Number of points per piece of a line (each piece has its own depth); maximum number of pieces of a trail; number of
+# dashes of a dashed line.
 PIECE, MOST_PIECES, DASHES = 5, 300, 12
 # Opacity of planes fixed in bodies.
 PLANE_OPACITY = 0.7
-# Depth in front of every body.
+# Depth of lines that are drawn in front of all bodies.
 ON_TOP = 1e300
 
 

@@ -17,13 +17,13 @@ from ..scene.camera import Camera
 from ..scene.plates import GROUND, GROUND_EDGE, cut_to
 
 LETTERS = "xyz"
-# Inches: least length of an axis with ticks, space for one tick, distances of tick labels, of axis names, and of the
-# names of steep axes.
+# Lengths, inches: smallest length of an axis with ticks, typical distance of ticks, and distances of tick labels, of
+# axis names, and of the names of steep axes from their axis.
 LEAST_AXIS, ROOM, TICKS, NAMES, STEEP_NAMES = 0.7, 0.55, 0.11, 0.36, 0.17
 MOST_TICKS = 6
 WALL, GRID = "#f6f6f6", "#d2d2d2"
 TEXT = "#444444"
-# Smallest picture, inches, with text of full size.
+# Size of an image, inches, below which the font size is reduced.
 FULL_SIZE = 4.0
 # A plane is level if the cosine of the angle between its normal and the vertical exceeds this.
 LEVEL = 1 - 1e-9

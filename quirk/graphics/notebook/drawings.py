@@ -8,12 +8,12 @@ import numpy as np
 
 from .tables import escaped
 
-# Width and height of a plot, pixels, and most points of each line.
+# Width and height of a plot, pixels, and maximum number of points of each line.
 WIDTH, HEIGHT, MOST_POINTS = 420, 120, 200
 # Colors readable on white and on black; the first is the text color of the page.
 COLORS = ("currentColor", "#3b8bd0", "#e07b39", "#3fa567")
 
-# Most rows of a matrix and most bodies that are drawn; size of an entry and width of a row label, pixels.
+# Maximum number of rows of a matrix and of bodies that are drawn; size of an entry and width of a row label, pixels.
 MOST_DRAWN_ROWS, MOST_DRAWN_BODIES = 40, 12
 CELL, LABEL = 7, 230
 LABEL_CHARACTERS = 36

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from quirk.result.joint_views import JointView
     from quirk.result.result import Result
 
-# Largest number of body states of a result for which quantities are computed for display.
+# Maximum number of body states (bodies times output times) of a result whose energies and loads are computed for
+# display.
 MOST_STATES = 20_000
 
 # Text shown for quantities that are not computed.

@@ -8,9 +8,9 @@ from itertools import islice
 
 import numpy as np
 
-# Most rows of a table, and most entries of a list in one cell; further ones are only counted.
+# Maximum number of rows of a table, and of entries of a list in one cell; further ones are only counted.
 MOST_ROWS, MOST_LISTED = 12, 8
-# Most characters of a text; longer texts are cut.
+# Maximum number of characters of a text; longer texts are shortened.
 MOST_CHARACTERS = 200
 
 # Text has the color of the page; lines are semitransparent, so that they are visible on any background.
@@ -41,10 +41,10 @@ def facts(entries: Mapping[str, object]) -> str:
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]], count: int, location: str) -> str:
-    """Return an HTML table of the first rows, followed by a line with the number and the location of the others.
+    """Return an HTML table of the first rows, followed by a line with the number of further rows and their location.
 
-    `headings` are the column titles, `count` is the number of rows, and `location` tells the user where all rows are
-    found. Rows beyond the first `MOST_ROWS` are not evaluated. Without rows the string is empty.
+    `headings` are the column titles, `count` is the number of rows, and `location` is a string that states where all
+    rows are found. Rows beyond the first `MOST_ROWS` are not evaluated. Without rows the result is an empty string.
     """
     if not count:
         return ""
@@ -77,7 +77,7 @@ def written(value: object) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return the first names separated by commas, with the number of the others; "none" if there are none."""
+    """Return the first names separated by commas, with the number of further names; "none" if there are none."""
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     return (", ".join(names[:MOST_LISTED]) or "none") + more
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from quirk.result.event_log import EventLog
 
-# Most events drawn as full-height lines; most event names with their own color.
+# Maximum number of events drawn as full-height lines, and maximum number of event names with a color of their own.
 MOST_LINES, MOST_NAMES = 40, 4
 # Height of a stroke relative to the axes.
 STROKE = 0.04

@@ -10,18 +10,18 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-# Font scales that are tried in turn, and the number of lines above which the next one is tried.
+# Font scales in the order of trial, and maximum number of lines of a text; for more lines the next scale is used.
 SCALES = (1.0, 0.9, 0.8, 0.7, 0.6)
 MOST_LINES = 2
 # Fraction of the available length that a text may occupy; height of a vertical text relative to that of the axes.
 FILL, HIGHEST = 0.97, 1.4
-# Zoom factors of axes in space that are tried, relative to the default of matplotlib.
+# Zoom factors of three-dimensional axes in the order of trial, relative to the default of matplotlib.
 ZOOMS = (1.0, 0.93, 0.86, 0.8, 0.74, 0.68, 0.6, 0.5)
-# A unit at the end of a label is kept on one line.
+# Pattern of a unit at the end of a label, whose spaces are replaced so that it stays on one line.
 UNIT, NO_BREAK = re.compile(r"\([^()]{1,16}\)$"), "\N{NO-BREAK SPACE}"
-# Most tick intervals on the longest edge of axes with equal scales; shorter edges have fewer.
+# Maximum number of tick intervals on the longest edge of axes with equal scales; shorter edges have fewer.
 MOST_TICKS = 4
-# Group identifier of texts inside axes that are wrapped, too.
+# Group identifier of the texts inside axes that are also wrapped.
 FITTED = "quirk.fitted"
 
 
@@ -51,7 +51,7 @@ class Fit:
 def available_length(ax: Any, axes: Sequence[Any], direction: int) -> float:
     """Return the length available for a text centered on the axes `ax`, pixels.
 
-    This is the width for `direction` 0 and the height for `direction` 1; `axes` are all axes of the figure.
+    `direction` is 0 for the width and 1 for the height; `axes` are all axes of the figure.
     """
     middle = _middle(ax, direction)
     border = ax.get_figure(root=True).bbox.max[direction]
@@ -91,7 +91,7 @@ def _wrap(text: Text, words: str, size: float, width: float) -> None:
 def _lines(text: Text, words: str, width: float) -> list[str]:
     """Return the lines of `words` wrapped at the length `width`, pixels, in the font of `text`.
 
-    Words that are longer are divided.
+    Words that do not fit on one line are divided.
     """
     lines: list[str] = []
     for word in words.split(" "):

@@ -25,9 +25,9 @@ from .sheet import Sheet
 DPI = 120
 # Smallest font scale of small figures.
 SMALLEST = 0.7
-# Most characters of a displayed name.
+# Maximum number of characters of a displayed name.
 LONGEST_NAME = 32
-# Most curves with their own color; the others are drawn as the band that they fill.
+# Maximum number of curves with a color of their own; further curves are drawn as the band that they fill.
 MOST_CURVES = 8
 BAND = "#d0d0d0"
 # Prefix of names that begin with an underscore, which matplotlib would omit from legends.
@@ -129,7 +129,7 @@ def drawing(
 def _styled(owner: str, defaults: Any, style: Any) -> Iterator[None]:
     """Context manager that applies the matplotlib settings `defaults` and then the user's `style`.
 
-    A style is a name, a dictionary of settings, or a list of these.
+    A style is a name, a dictionary of settings, or a list of names and dictionaries.
     """
     with ExitStack() as entered:
         entered.enter_context(plt.rc_context(defaults))

@@ -19,7 +19,7 @@ from .sheet import Sheet
 # Default number of times, and opacity at the first time.
 USUAL, FAINTEST = 6, 0.15
 TRAIL = "#cc3311"
-# Points of a path between two times.
+# Number of points of a path between two of the displayed times.
 FINENESS = 200
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from quirk.result.result import Result
 
 LETTERS = "xyz"
-# Most names in a title.
+# Maximum number of names in a title.
 MOST_NAMES = 3
 
 

@@ -18,31 +18,32 @@ from mpl_toolkits.mplot3d import proj3d
 
 from .event_marks import is_mark
 
-# Most lines of a legend, which fit beside axes of half the height of a figure.
+# Maximum number of lines of a legend; they fit beside axes of half the height of a figure.
 MOST_NAMES = 12
-# Largest width and area of a legend inside, relative to the axes. Height added above the curves for a legend,
-# relative to the axes: preferred limit, and limit if there is no space beside the axes. Largest width of a legend
-# beside the axes, relative to the width available around them.
+# WIDEST, LARGEST: maximum width and area of a legend inside the axes, relative to the axes.
+# READILY, AT_MOST: maximum height added above the curves for a legend, relative to the axes: preferred limit, and limit
+# if there is no space beside the axes.
+# BESIDE: maximum width of a legend beside the axes, relative to the width available around them.
 WIDEST, LARGEST = 0.97, 0.4
 READILY, AT_MOST = 0.25, 0.45
 BESIDE = 0.45
-# Least width of axes with a legend beside them, points.
+# Minimum width of axes with a legend beside them, points.
 LEAST = 90.0
 CORNERS = ("upper right", "upper left", "lower right", "lower left")
 EDGES = ("upper center", "lower center", "center right", "center left")
 # Distance between a legend and the border, points.
 PAD = 3.0
-# Font scales that are tried, and fewest characters of a shortened name.
+# Font scales in the order of trial, and minimum number of characters of a shortened name.
 SCALES, SHORTEST = (1.0, 0.85, 0.7), 6
 
-# Suffix of the name of a curve that is zero to round-off.
+# Suffix, in the legend, of the name of a curve that is zero up to round-off.
 ZERO = " (zero)"
 
 Pairs = list[tuple[Any, str]]
 
 
 def entries(ax: Any, zeros: Sequence[Any], curves: bool = True) -> Pairs:
-    """Return the legend entries of axes: those of events and, if `curves` is True, those of the curves.
+    """Return the legend entries of the events in axes and, if `curves` is True, of the curves.
 
     The entries of the curves in `zeros` state that they are zero. A single curve has no entry if its name is the title
     of the axes.
@@ -59,7 +60,7 @@ def entries(ax: Any, zeros: Sequence[Any], curves: bool = True) -> Pairs:
 def cut(pairs: Pairs, count: int, always_kept: int = 0) -> Pairs:
     """Return at most `count` entries of a legend; if some are left out, one entry states their number.
 
-    `pairs` are all entries, of which the last `always_kept` are never left out.
+    `pairs` are all entries; the last `always_kept` entries are never left out.
     """
     if len(pairs) <= count or count - always_kept < 1:
         return pairs[:count]

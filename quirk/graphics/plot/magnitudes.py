@@ -10,7 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# Quantities below this fraction of the magnitude are zero to round-off; constraints are satisfied to this accuracy.
+# Quantities below this fraction of their characteristic magnitude are zero up to round-off: constraints are satisfied
+# with this accuracy.
 PART = 1e-10
 
 

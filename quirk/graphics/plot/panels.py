@@ -23,7 +23,7 @@ from .line_styles import OF_SUMS
 from .sheet import Sheet
 
 LETTERS = "xyz"
-# Most rows for dense computations, whose cost grows with the cube of this number.
+# Maximum number of constraint rows for dense computations, whose cost grows with the cube of the number.
 MOST_ROWS = 500
 
 
@@ -148,7 +148,7 @@ def draw_residuals(sheet: Sheet, ax: Axes, result: Result) -> None:
 
 
 def draw_rank(sheet: Sheet, result: Result) -> None:
-    """Draw the numbers of constraint rows and of independent rows, and the smallest singular value of the latter."""
+    """Draw the number of constraint rows, the number of independent rows, and their smallest singular value."""
     above, below = sheet.axes(2, 1, sharex=True)
     rows = np.concatenate([np.full(len(s.time), s.model.rows) for s in result.segments])
     small = rows.max(initial=0) <= MOST_ROWS

@@ -7,11 +7,11 @@ from typing import Any
 from cycler import cycler
 
 PAPER = "paper"
-# Width of a column and least height of a figure, inches.
+# Width of a column, and minimum height of a figure, inches.
 COLUMN, LOWEST = 3.4, 2.6
 # Resolution of pixel graphics, dots per inch.
 DPI = 300
-# Okabe and Ito, Color Universal Design (2008), without yellow: colors suitable for color-blind readers.
+# Colors suitable for color-blind readers: Okabe and Ito, Color Universal Design (2008), without yellow.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#000000")
 STYLE = {
     "font.family": ["STIXGeneral"],

@@ -23,7 +23,7 @@ from .figure_text import thin_out
 from .figures import MOST_CURVES
 from .sheet import Sheet
 
-# Most paths named in a title; color of paths without a name.
+# Maximum number of paths named in a title, and color of unnamed paths.
 MOST_LISTED, OTHERS = 4, "#c0c0c0"
 # Quantities by which paths can be colored, with their units.
 UNITS = {"velocity": "m/s", "acceleration": "m/s$^2$", "jerk": "m/s$^3$", "snap": "m/s$^4$"}

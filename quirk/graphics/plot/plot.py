@@ -60,7 +60,7 @@ class Plotter(Renamed):
         Size of a new figure, inches.
     style : optional
         "paper" for a figure as wide as one column of a paper, the name of a matplotlib style, a dictionary of settings
-        such as {"font.size": 8}, or a list of these.
+        such as {"font.size": 8}, or a list of names and dictionaries.
     events : bool
         For plots over time, phase portraits and paths: whether to mark events. Default: False for paths, otherwise
         True.
@@ -180,8 +180,8 @@ class Plotter(Renamed):
 
         The sum of kinetic energy, potential energy and dissipated energy increases by the work of drivers and other
         constraints, motors, controllers, thrusters, and loads given as `Force` or `Torque`. The error is
-        `result.power.balance`. It results from the integration, and from work computed from the power at output times;
-        the latter part is estimated by `result.power.uncertainty`.
+        `result.power.balance`. It is the sum of the integration error and the error of the work, which is computed from
+        the power at output times; `result.power.uncertainty` estimates the error of the work.
         """
         with self._over_time("plot.balance", (9, 7), options) as sheet:
             draw_balance(sheet, self.result)
@@ -210,7 +210,7 @@ class Plotter(Renamed):
         return sheet.figure
 
     def rank(self, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw the numbers of constraint rows and of independent ones, and the smallest singular value, over time.
+        """Draw the numbers of constraint rows and of independent rows, and the smallest singular value, over time.
 
         For more than 500 rows the lower axes are empty, and the rank is the one determined during the run; see
         `Result.health` for the quantities.

@@ -21,7 +21,7 @@ from .sheet import Sheet
 
 LETTERS = "xyz"
 PLANES = ("xy", "yz", "zx", "yx", "zy", "xz")
-# Most circles of constant magnitude, and direction in which their values are written, degrees.
+# Maximum number of circles of constant magnitude, and polar angle at which they are labeled, degrees.
 MOST_RINGS, ALONG = 3, 22.5
 
 

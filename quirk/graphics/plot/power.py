@@ -19,7 +19,7 @@ from .sheet import Sheet
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# Most curves that are distinguished by colors.
+# Maximum number of curves with different colors.
 MOST = 10
 # Force elements that may supply energy to the motion: motors, controllers and prescribed loads.
 SUPPLIES = (Actuated, TreeControl, AttitudeControl, Force, Torque, ReactionWheel, Thruster)

@@ -24,13 +24,13 @@ from .magnitudes import Magnitudes
 BESIDE_LARGEST = 1e-9
 # Height of axes in which all curves are zero, relative to other axes.
 LOW = 0.35
-# Range of axes in which all curves are zero, relative to the round-off.
+# Range of axes in which all curves are zero, relative to the round-off threshold.
 AROUND_ZERO = 100.0
 # Range of axes to either side of a constant curve, relative to the constant.
 CONSTANT = 0.1
 # Height of axes below which a title that repeats the label is omitted, points.
 TITLED = 36.0
-# Most repetitions of the layout until texts and axes fit.
+# Maximum number of repetitions of the layout; it is repeated until texts and axes fit.
 MOST_LAYOUTS = 3
 TIME = "Time"
 SPACE = {"3d": "in space", "polar": "of directions", "rectilinear": "in a plane"}

@@ -16,7 +16,7 @@ from .figures import literal_text
 from .sheet import Sheet
 
 OWNER = "plot.spectrum"
-# Fewest times from which a spectrum is computed; least displayed amplitude relative to the largest.
+# Minimum number of times for a spectrum, and smallest displayed amplitude relative to the largest.
 FEWEST, LEAST = 8, 1e-7
 # Relative differences of time steps below this are round-off.
 EVEN = 1e-6

@@ -10,7 +10,7 @@ from quirk.beams import Beam
 from quirk.beams.helix import between_nodes
 from quirk.bodies import rotation
 
-# Number of rings along a beam, at least; corners of the outline, at most.
+# Minimum number of rings along a beam, and maximum number of corners of a ring.
 RINGS, CORNERS = 48, 12
 
 

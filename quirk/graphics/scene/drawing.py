@@ -25,7 +25,7 @@ OPACITY_OF_BODIES, OPACITY_OF_PLANES = 0.45, 0.4
 PLATE_EDGE = "#7d7866"
 # A plane is seen edge-on if 1 minus the cosine of the angle to its line of sight is below this.
 EDGE_ON = 1e-9
-# Line width, points.
+# Width of the edges of bodies, points.
 EDGE = 0.8
 
 

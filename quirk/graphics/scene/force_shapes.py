@@ -12,10 +12,11 @@ from quirk.forces import ForceElement
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# A coil: number of turns, points in each turn, radius relative to half the scene, and straight part at each end
-# relative to its length.
+# Number of turns of a coil, number of points per turn, radius relative to half the size of the scene, and length of the
+# straight part at each end relative to the length of the coil.
 TURNS, POINTS_OF_A_TURN, COIL_RADIUS, STRAIGHT = 8, 12, 0.03, 0.12
-# The longest arrow of each element relative to half the scene; length and width of its head relative to the arrow.
+# Length of the longest arrow of each element relative to half the size of the scene; length and width of an arrow's
+# head relative to the length of the arrow.
 LONGEST_ARROW, HEAD_LENGTH, HEAD_WIDTH = 0.4, 0.25, 0.08
 STYLES = {"coil": "-", "line": "--", "force": "-", "torque": "-"}
 COLORS = {"coil": "#555555", "line": "#555555", "force": "#cc3311", "torque": "#882255"}

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from quirk.system.system import System
 
 GROUND, GROUND_EDGE, PLATE = "#e9e6dc", "#b5b09d", "#c9c3ae"
-# Corners of a circle; meridians and parallels of a sphere; half the width of the bands along them relative to the
-# radius.
+# Number of corners of a circle; numbers of meridians and parallels of a sphere; half the width of the bands along
+# meridians and parallels, relative to the radius.
 CORNERS, MERIDIANS, PARALLELS, HALF_BAND = 48, 6, 5, 0.006
 # A plate is not drawn if a shape of its body contains it to within this fraction of the shape's size.
 WITHIN = 0.02

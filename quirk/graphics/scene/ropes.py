@@ -14,7 +14,7 @@ from quirk.constraints.drum import course
 
 # Color of ropes and rods, and width of their lines, points.
 ROD_COLOR, ROD_WIDTH = "#333333", 1.8
-# Points of a rope on the arc around a drum.
+# Number of points that represent the arc of a rope around a drum.
 ARC = 12
 
 
@@ -89,7 +89,7 @@ def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) 
 def _radius(pulley: Pulley, axes: list[Any], body_axes: np.ndarray, picture: int, sheave: int) -> float:
     """Return the radius (m) of a sheave, negative if its axis is opposite to the third column of `body_axes` (3, 3).
 
-    `axes` are the axes of all sheaves over time, `sheave` is the index of the sheave, and `picture` the time index.
+    `axes` are the axes of all sheaves over time, `sheave` is the index of the sheave, and `picture` that of the time.
     """
     drum = pulley.drums[sheave] if 0 <= sheave < len(pulley.drums) else None
     return 0.0 if drum is None else float(np.copysign(drum.radius, axes[sheave][picture][:, 2] @ body_axes[:, 2]))

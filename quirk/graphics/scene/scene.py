@@ -35,7 +35,7 @@ LETTERS = "xyz"
 WHEEL = "#555555"
 # Opacity of shapes whose color specifies none.
 OPACITY = 1.0
-# Points of a trail between two pictures.
+# Number of points of a trail between two animation frames.
 TRAIL_POINTS = 8
 # Plates fixed in the inertial frame are drawn within this distance of the motion, relative to its largest extent.
 AROUND = 1.0
@@ -112,7 +112,7 @@ class Scene:
             faces[:] = [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]
 
     def _bound(self) -> None:
-        """Compute the bounding box of all that is drawn, and the extent of the motion along each axis."""
+        """Compute the bounding box of all drawn objects, and the extent of the motion along each axis."""
         corners = [self._carried(name, np.vstack([*faces, np.zeros(3)])) for name, faces in self.faces.items()]
         joints = [self.joint_point(c)[:, None] for c in self.constraints]
         swept = [beam.rings for beam in self.beams]
@@ -121,7 +121,7 @@ class Scene:
         self.extent = np.max([np.ptp(x, axis=0).max(axis=0) for x in corners], axis=0)
 
     def _near(self, plates: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the parts of the fixed faces `plates` near the motion, and enlarge the displayed box by them."""
+        """Return the parts of the fixed faces `plates` near the motion, and extend the displayed box to them."""
         room = AROUND * float((self.high - self.low).max()) or 1.0
         box = self.low - room, self.high + room
         found = [face for plate in plates for face in quadrilaterals(clipped_to_box(box, plate))]
@@ -146,7 +146,7 @@ class Scene:
         return _with_opacity(COLORS[number % len(COLORS)] if beam.beam.color is None else beam.beam.color)
 
     def fit(self, ax: Any, view: tuple[float, float] | None) -> None:
-        """Set up three-dimensional axes with equal scales that contain all that is drawn.
+        """Set up three-dimensional axes with equal scales that contain all drawn objects.
 
         The length of their edges is twice the attribute `half`, m. `view` is the elevation and azimuth, degrees, or
         None.

@@ -18,11 +18,12 @@ from quirk.constraints.relation import Relation
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Corners of a rim and its width relative to the radius; number of spokes, and half their width relative to the radius.
+# Number of corners of a rim, and its width; number of spokes, and half the width of a spoke. Widths are relative to the
+# radius of the wheel.
 CORNERS, BREADTH, SPOKES, HALF_SPOKE = 36, 0.1, 6, 0.02
 # Length and width of the bar that represents a rack, relative to the radius of the pinion.
 RACK_LENGTH, RACK_BREADTH = 2 * np.pi, 0.15
-# Axes are parallel if the sine of their angle is below PARALLEL; relative lengths below NOTHING are zero.
+# Largest sine of the angle between axes that count as parallel, and largest relative length that counts as zero.
 PARALLEL, NOTHING = 1e-6, 1e-9
 # A shape that reaches this fraction of a wheel's radius represents the wheel; only spokes are drawn on it.
 REACHES = 0.95

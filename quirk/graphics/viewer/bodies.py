@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from quirk.system.system import System
 
 COLORS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb"]
-# Thickness of arms and radius of the ball at their common end, relative to the reach of the body.
+# Radius of the arms and of the ball at their common end, relative to the reach of the body, which is the distance from
+# its center of mass to its farthest drawn point.
 ARM, HUB = 0.012, 0.035
-# A point whose distance from the center of mass, relative to the reach, is below this has no arm.
+# Smallest distance of a point from the center of mass, relative to the reach, at which an arm to the point is drawn.
 NEAR = 1e-6
-# Radius of the ball at a node of a beam, which the beam hides, relative to the least radius of the section.
+# Radius of the ball at a node of a beam, relative to the smallest radius of the section, so that the beam hides it.
 HIDDEN = 0.2
 
 

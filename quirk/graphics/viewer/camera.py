@@ -11,10 +11,10 @@ from quirk.bodies.frame import axes_with_z
 
 from .contents import Extent
 
-# Degrees: field of view, azimuth from the normal of the widest side, and elevation.
+# Field of view, azimuth from the normal of the mechanism's widest side, and elevation, degrees.
 FIELD, ASIDE, ABOVE = 40.0, 28.0, 20.0
-# A mechanism is flat if its extent in one direction is below this fraction of its size; azimuth for a flat vertical
-# mechanism and elevation for a flat horizontal one, degrees.
+# A mechanism is flat if its extent in one direction is below the fraction FLAT of its size. Azimuth for a flat vertical
+# mechanism, and elevation for a flat horizontal mechanism, degrees.
 FLAT, ASIDE_OF_FLAT, ABOVE_OF_LYING = 0.35, 14.0, 58.0
 # Distance of the viewer relative to half the width of the displayed region.
 DISTANCE = 4.3

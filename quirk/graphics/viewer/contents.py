@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from quirk.result.result import Result
     from quirk.system.system import System
 
-# A mechanism travels far if it would fill less than the first fraction of a picture's width; fraction that it fills if
-# it is followed.
+# A mechanism travels far if its size is below the fraction LEAST_PART of the extent of the motion. The view then
+# follows the mechanism, whose size is the fraction FOLLOWED_PART of the displayed width.
 LEAST_PART, FOLLOWED_PART = 1 / 6, 1 / 3
 TRAIL_COLOR = (0.8, 0.2, 0.07, 1.0)
-# Points of a trail between two pictures.
+# Number of points of a trail between two animation frames.
 TRAIL_POINTS = 3
 
 
@@ -187,7 +187,7 @@ def _trail(result: Result, name: str, local: np.ndarray, times: np.ndarray) -> P
     fine = times[:-1, None] + s * np.diff(times)[:, None]
     r, R = in_between.poses(result, name, fine.reshape(-1))
     path = (r + R @ local).reshape(len(times) - 1, TRAIL_POINTS + 1, 3)
-    # The trail is empty in the first picture.
+    # The trail is empty in the first animation frame.
     return PathTrail(
         f"trail of {name}", np.concatenate([path[:1, :1].repeat(TRAIL_POINTS + 1, axis=1), path]), TRAIL_COLOR
     )

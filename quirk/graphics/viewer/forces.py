@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 STEEL, LINE = to_rgba("#6f7378"), to_rgba("#555555", 0.7)
 FORCE, TORQUE = to_rgba("#cc3311"), to_rgba("#882255")
-# Radius of a coil relative to its length; its least and largest value relative to the size of the mechanism; radius
+# Radius of a coil relative to its length; its smallest and largest value relative to the size of the mechanism; radius
 # of the wire relative to that of the coil; radius of a straight line relative to the size of the mechanism.
 COIL, LEAST, MOST, WIRE, THIN = 0.07, 0.008, 0.04, 0.15, 0.003
 # Length of the longest arrow relative to the size of the mechanism; radii of shaft and head and length of the head

@@ -10,7 +10,7 @@ from .serving import stopped
 if TYPE_CHECKING:
     from .stage import ViewerStage
 
-# Seconds between checks of whether the view has been closed; between checks Ctrl-C is handled.
+# Interval, s, between checks of whether the view has been closed; Ctrl-C is handled after each interval.
 LOOK = 0.2
 HEIGHT = 560
 OPACITY_STEP = 0.05

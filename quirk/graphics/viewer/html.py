@@ -22,7 +22,7 @@ from .stage import ViewerStage
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# Most poses in a file, about 300 MB.
+# Maximum number of poses in a file, about 300 MB, and maximum number of animation frames per second.
 MOST_POSES = 5_000_000
 MOST_PER_SECOND = 120
 

@@ -27,15 +27,17 @@ if TYPE_CHECKING:
     from quirk.system.system import System
 
 DARK, ROPE, PLANE_COLOR = to_rgba("#404040"), to_rgba("#7a5230"), "#b8b8b0"
-# Size of a joint relative to the reach of its smaller body; least size relative to that of the mechanism; thickness
-# of parts relative to the size of the joint.
+# Size of a joint's symbol relative to the reach of the smaller body, which is the distance from its center of mass to
+# its farthest drawn point; smallest size relative to that of the mechanism; thickness of the symbol's parts relative to
+# its size.
 SIZE, LEAST, THICK = 0.11, 0.012, 0.42
-# Length of a joint relative to the thickness of the shapes it passes through; thicker shapes than this fraction of the
-# body's reach are disregarded.
+# Length of a joint's symbol relative to the thickness of the bodies' shapes along the joint axis, so that it is
+# visible. Shapes for which this length exceeds the fraction THICKEST of the body's reach are disregarded.
 STICKS_OUT, THICKEST = 1.2, 0.35
 # Length of a rail or rod to each side, and width of a plane, relative to the size of the joint.
 RAIL, PLANE = 5.0, 5.0
-# Radii of the rings of an unbounded plane relative to its displayed radius, their opacities, and corners of each.
+# An unbounded plane is shown by concentric rings: their radii relative to the displayed radius, their opacities, and
+# the number of corners of each ring.
 FADES, OPACITIES, RING = (0.0, 0.3, 0.5, 0.7, 0.85, 1.0), (0.4, 0.3, 0.2, 0.12, 0.05), 48
 CURVE_POINTS = 200
 

@@ -17,9 +17,9 @@ from . import camera
 from .parts import Part
 from .poses import Poses
 
-# Pixels: height of a small window, width of a letter, and height of a line.
+# Height of a small window, width of a letter, and height of a line, pixels.
 WINDOW, WIDTH, LINE = 600.0, 5.0, 10.0
-# Most lines above and below a point that are tried.
+# Maximum number of lines by which a name is shifted above or below its point.
 MOST_LINES = 8
 
 

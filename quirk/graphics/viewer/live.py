@@ -20,9 +20,9 @@ from .stage import ViewerStage
 if TYPE_CHECKING:
     from quirk.simulation.run import Run
 
-# A slider goes this many times as far as the value that an input starts with, and at least to one.
+# Default range of a slider to each side of zero, relative to the absolute initial value of its input or, if larger, 1.
 REACH = 5.0
-# Steps of a slider over its range.
+# Number of steps of a slider over its range.
 STEPS = 1000
 
 

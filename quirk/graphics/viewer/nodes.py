@@ -11,10 +11,11 @@ from .labels import Label
 from .parts import Arrow, AxisMarker, BeamSurface, BodyPart, Cord, Look, Marker, Part, PathTrail, Track
 
 ROOT = "/N"
-# Pictures in one fixed piece of a trail, which is sent once; only the last piece is sent with each picture.
+# Number of animation frames per piece of a trail. A completed piece is sent to the browser once; only the last piece is
+# sent in each frame.
 STRETCHES = 30
 TRAIL_WIDTH, CORD_WIDTH = 2.5, 3.5
-# Size of names relative to other texts.
+# Font size of names relative to that of other texts.
 NAME_SIZE = 0.75
 
 

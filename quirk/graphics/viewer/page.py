@@ -21,12 +21,12 @@ from quirk.result.named_quantities import curves
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# Most joint coordinates plotted by default.
+# Maximum number of joint coordinates that are plotted by default.
 MOST_JOINTS = 3
-# Inches: width of the plots, height of the surroundings of axes, and height of each axes.
+# Width of the plots, total height of the margins, and height of each axes, inches.
 WIDTH, AROUND, HEIGHT = 3.9, 0.6, 1.6
 STYLE = {"font.size": 8.0, "lines.linewidth": 1.1, "savefig.transparent": True}
-# Significant digits of values.
+# Number of significant digits of displayed values.
 DIGITS = 5
 
 CSS = """

@@ -18,9 +18,9 @@ from ..scene.ropes import rods
 from .poses import Poses
 from .surfaces import SurfaceMesh, lathe
 
-# A vector below this fraction of the longest one is not drawn, because its direction is undefined.
+# Smallest length of a drawn vector, relative to the longest one; the direction of shorter vectors is round-off.
 NO_LENGTH = 1e-9
-# Outlines with more corners are shaded as round.
+# Maximum number of corners of a beam's outline that is shaded with sharp edges; others are shaded as round.
 MOST_CORNERS = 8
 
 Color = tuple[float, float, float, float]
@@ -150,7 +150,8 @@ class Arrow(Part):
     body: Body | Ground
     point: np.ndarray
     of: str
-    # Function of the times of the pictures; returns the vectors (nt, 3), inertial frame, in meters of the picture.
+    # Function of the times (nt,), s, of the animation frames that returns the vectors (nt, 3), inertial frame, with the
+    # length in m at which they are drawn.
     vectors: Callable[[np.ndarray], np.ndarray] = field(repr=False)
     longest: float = 1.0
 

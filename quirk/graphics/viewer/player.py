@@ -22,7 +22,7 @@ from .values import values_of
 if TYPE_CHECKING:
     from quirk.result.result import Result
 
-# Seconds between checks for user input while nothing is played.
+# Interval, s, between checks for user input while the playback is paused.
 IDLE = 0.1
 
 

@@ -28,12 +28,12 @@ from .stage import ViewerStage
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Largest step of a slider: rad, or meters relative to the mechanism's size; divisor for the smallest step, used where
-# the motion is blocked.
+# Largest step of the mechanism toward a slider's value: of an angle, rad, and of a displacement, relative to the size
+# of the mechanism. Where the motion is blocked, steps are halved down to the fraction 1 / FINEST.
 STEP, PART, FINEST = 0.1, 0.04, 16
-# Range of a slider for a displacement to each side, relative to the mechanism's size.
+# Range of a displacement slider to each side of the initial value, relative to the size of the mechanism.
 REACH = 1.0
-# Seconds between checks for moved sliders.
+# Interval, s, between checks for moved sliders.
 IDLE = 0.05
 
 

@@ -23,7 +23,7 @@ ALL = "all bodies"
 HALF = 2.0
 # Approximate number of grid squares across the displayed region.
 SQUARES = 10
-# Distance of the grid below the lowest point, relative to HALF, so that bodies on the floor are visible.
+# Distance of the grid below the lowest point, relative to HALF; without it the grid would cover bodies on the floor.
 BELOW = 0.004
 
 

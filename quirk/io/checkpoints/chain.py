@@ -50,7 +50,7 @@ class RecordChain:
     restart_point : RestartPoint or None
         Restart point at the end of the chain; None at the start of the run and at its end.
     status : str or None
-        "completed" or "stopped" at the end of the run; None before.
+        "completed" or "stopped" at the end of the run; None if the chain ends earlier.
     damage : list of str
         Descriptions of damaged lines and rows, for a warning.
     """

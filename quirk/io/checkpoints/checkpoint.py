@@ -27,7 +27,7 @@ from .records import event_data, of_restart_point, of_segment
 from .rows import RowFile
 
 JOURNAL = "journal"
-# The written format, and the readable formats; format 1 has no checksums of rows and no digests of restart points.
+# Format of new checkpoints, and readable formats; format 1 has no checksums of rows and no digests of restart points.
 FORMAT, FORMATS = 2, (1, 2)
 
 
@@ -95,7 +95,7 @@ class Checkpoint:
 
     @property
     def status(self) -> str | None:
-        """Status at the end of the run, "completed" or "stopped"; None before."""
+        """Status at the end of the run, "completed" or "stopped"; None if the end has not been written."""
         return self._chain.status
 
     def append(

@@ -14,7 +14,7 @@ from quirk.util.output import writing
 
 Record = dict[str, Any]
 
-# Consequence stated in messages if a checkpoint cannot be written.
+# Clause, for messages, on the remaining data if a checkpoint cannot be written.
 KEPT = "all earlier complete records are kept"
 
 

@@ -31,7 +31,7 @@ from .rows import DamagedRowsError, Location, rows_at
 def place_of(point: Mapping[str, Any] | None) -> str:
     """Return the digest of a restart point, given as JSON data; None stands for the start of the run.
 
-    How a run continues depends only on the restart point, so that a record with this digest continues from there.
+    A run continues identically from equal restart points. Any record that begins with this digest can therefore follow.
     """
     text = json.dumps(point, allow_nan=True, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -40,7 +40,8 @@ def place_of(point: Mapping[str, Any] | None) -> str:
 def of_segment(segment: Segment, location: Location, system: System, events: Sequence[Event]) -> dict[str, Any]:
     """Return a segment as JSON data for the journal.
 
-    `location` states where its states are stored on disk; `system` and `events` are those of the run.
+    `location` is the location of the segment's states on disk; `system` and `events` are the system and events of the
+    run.
     """
     description = described(segment, system, events)
     if any(part["by"] == "function" for part in description["others"]):
@@ -134,7 +135,7 @@ def statistics_of(table: Mapping[str, Any]) -> Statistics:
 def _four(numbers: Sequence[float]) -> tuple[float, float, float, float]:
     """Return the sign, the rate and the two scales of an event function from a record.
 
-    Earlier versions of QuIRK did not write the last of these numbers, the natural scale.
+    Records of earlier versions of QuIRK do not contain the second scale, the natural scale; it is then zero.
     """
     side, rate, scale, *natural = map(float, numbers)
     return side, rate, scale, natural[0] if natural else 0.0

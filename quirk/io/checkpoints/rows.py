@@ -19,11 +19,11 @@ from quirk.util.output import writing
 
 from .journal import KEPT
 
-# Number of floats that are buffered in memory before rows are written.
+# Number of buffered floats above which rows are written to the files.
 WAITING = 2**21
-# Data types of the parts of rows in files.
+# Data types of times, states and numbers of turns in files.
 KINDS = ("<f8", "<f8", "<i4")
-# Bytes read at once for a checksum.
+# Number of bytes that are read at once to compute a checksum.
 CHUNK = 2**20
 
 

@@ -25,7 +25,7 @@ from .interface import Interface
 from .scripts import FMI_2, FMI_3
 
 OWNER = "export_fmu"
-# Package that builds and runs FMUs, script, and name of the option that lets masters restore states, for each version.
+# For each version of FMI: package that builds and runs FMUs, script, and option that allows masters to restore states.
 VERSIONS = {
     2: ("pythonfmu", FMI_2, "canGetAndSetFMUstate"),
     3: ("pythonfmu3", FMI_3, "canGetAndSetFMUState"),
@@ -153,7 +153,7 @@ def _built(builder: Any, version: int, name: str, files: dict[str, str], folder:
 
 @contextmanager
 def _imports_undone(module: str) -> Iterator[None]:
-    """Context manager that restores the import path at its end, and removes the module `module` from those imported."""
+    """Context manager that restores the import path at its end, and removes `module` from the imported modules."""
     before = list(sys.path)
     try:
         yield

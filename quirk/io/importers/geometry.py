@@ -20,7 +20,7 @@ from .left_out import LeftOut
 from .markup import Element, shortened
 from .pose import Pose
 
-# Most triangles of a mesh in pictures, and largest mesh file that is read, bytes.
+# Maximum number of triangles of a displayed mesh, and maximum size of a mesh file, bytes.
 MOST_TRIANGLES, LARGEST_FILE = 20_000, 200_000_000
 # Function from the pose of the link in its body to a shape in body coordinates.
 Placed = Callable[[Pose], Shape]
@@ -89,7 +89,7 @@ class MeshFiles:
     def shapes(self, element: Element, name: str, scale: np.ndarray, pose: Pose, color: Any) -> list[Placed]:
         """Return the mesh of a file as a list of one shape, or an empty list if the file cannot be read.
 
-        In the latter case the file is recorded as an omission.
+        A file that cannot be read is recorded as an omission.
 
         Parameters
         ----------

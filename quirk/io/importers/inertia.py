@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-# Least second moment of mass of a repaired body along any axis, relative to the largest.
+# Smallest second moment of mass of a repaired body along any axis, relative to the largest.
 FLATTEST = 1e-3
 # Density, kg/m^3, of the sphere that represents a mass without moments of inertia.
 DENSITY = 1000.0

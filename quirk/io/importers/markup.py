@@ -15,9 +15,9 @@ import numpy as np
 
 from quirk.errors import InputError
 
-# Deepest nesting of elements: robot descriptions need a dozen levels, nested models a few more.
+# Maximum nesting depth of elements: robot descriptions need a dozen levels, nested models a few more.
 DEEPEST = 200
-# Most characters of an invalid text shown in messages.
+# Maximum number of characters of an invalid text that are shown in messages.
 SHOWN = 60
 # Largest allowed number: its square and cube, and their products with masses, are finite.
 LARGEST = 1e75

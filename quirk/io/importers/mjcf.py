@@ -195,7 +195,7 @@ def _gravity_compensation(
 def _note_omissions(model: MjcfModel, left_out: LeftOut, with_contacts: bool) -> None:
     """Record the contents of a MuJoCo model that are not imported, such as nonlinear springs, sensors and fluid forces.
 
-    Contacts of geoms are among them unless `with_contacts` is True, which means that they are imported.
+    Contacts of geoms are recorded unless they are imported, which `with_contacts` states.
     """
     m, name = model.m, model.name
     for what, array, kind in (

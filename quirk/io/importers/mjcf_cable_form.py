@@ -7,7 +7,7 @@ import numpy as np
 from quirk.bodies import rotation
 
 CURVES = ("0", "s", "cos(s)", "sin(s)")
-# Edges count as parallel if the sine of the angle between them is below this.
+# Largest sine of the angle between edges that count as parallel.
 PARALLEL = 1e-14
 
 

@@ -1,10 +1,10 @@
-"""Known attributes of cables in MJCF files, and values that keep the defaults of a file from changing the cables."""
+"""Known attributes of cables in MJCF files, and values of attributes to which defaults of the file do not apply."""
 
 from __future__ import annotations
 
 from .markup import Element
 
-# Attributes of elements that a cable can have.
+# Attributes that a cable and its child elements can have, by tag.
 KNOWN = {
     "composite": ("type", "prefix", "count", "offset", "quat", "vertex", "initial", "curve", "size"),
     "geom": (
@@ -20,7 +20,8 @@ KNOWN = {
     "plugin": ("plugin", "instance"),
     "config": ("key", "value"),
 }  # fmt: skip
-# Values of attributes that the file's defaults would change; MuJoCo does not apply defaults to cables.
+# Values that are written explicitly for attributes of cables, because MuJoCo does not apply the file's defaults to
+# cables.
 SOLVER = {"solref": "0.02 1", "solimp": "0.9 0.95 0.001 0.5 2"}
 UNCHANGED = {
     "geom": {

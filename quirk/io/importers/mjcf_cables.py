@@ -21,7 +21,7 @@ from .mjcf_cable_markup import UNCHANGED, check_attributes
 
 PLUGIN = "mujoco.elasticity.cable"
 INITIAL = ("ball", "free", "none")
-# Most vertices of a cable: MuJoCo reads elements that are nested up to 500 deep.
+# Maximum number of vertices of a cable: MuJoCo limits the nesting depth of elements to 500.
 MOST_VERTICES = 400
 # Largest deviation of the length of a quaternion from 1.
 NOT_UNIT = 1e-3

@@ -1,4 +1,4 @@
-"""Estimate of the size that MuJoCo expands an MJCF file to, before MuJoCo reads it.
+"""Estimate of the number of elements to which MuJoCo expands an MJCF file, before MuJoCo reads the file.
 
 The expansion replicates elements and includes other files.
 """
@@ -11,9 +11,9 @@ from pathlib import Path
 
 from .markup import Element, parse, shortened
 
-# Most elements added by expansion: MuJoCo needs about a minute for this number.
+# Maximum number of elements added by expansion: MuJoCo needs about a minute for this number.
 MOST_ELEMENTS = 30_000
-# Most numbers, pixels or bytes that an attribute may allocate.
+# Maximum number of numbers, pixels or bytes for which an attribute may allocate memory.
 MOST_NUMBERS = 10**8
 # Elements that are replicated as often as their attribute `count` specifies.
 REPEATED = ("replicate", "composite", "flexcomp")

@@ -19,11 +19,11 @@ from .pose import Pose, turned
 
 
 def handles(stack: Stack, frames: tuple[Pose, Pose], bodies: Bodies, names: DescriptionNames) -> dict[int, Joint]:
-    """Return the handle of each slide and hinge of a body, by number of the MJCF joint, whose name it has.
+    """Return the handle of each slide and hinge of a body, by number of the MJCF joint.
 
-    The coordinate of a handle equals the coordinate of the slide or hinge, and a load along it does no work on the
-    other coordinates of the body. Hinges with parallel axes have no handles, and neither does the middle one of three
-    hinges if its reference is not zero.
+    A handle has the name of its MJCF joint. Its coordinate equals the coordinate of the slide or hinge, and a load
+    along it does no work on the other coordinates of the body. Hinges with parallel axes have no handles, and neither
+    does the middle one of three hinges if its reference is not zero.
 
     Parameters
     ----------

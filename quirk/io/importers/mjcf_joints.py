@@ -52,7 +52,7 @@ def connect(
 ) -> None:
     """Create the equivalent joint of a body, with its limits, springs and other elements.
 
-    They are appended to `imported_joints`.
+    The new joints and elements are appended to `imported_joints`.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class Stack:
         return float(self.model.m.qpos0[self.model.m.jnt_qposadr[k]])
 
     def fault(self) -> str | None:
-        """Return, as a clause for messages, why there is no equivalent single joint; None if there is one."""
+        """Return the reason, for messages, why there is no equivalent single joint; None if there is one."""
         late = self._late_slides()
         if late and not self.hinge_first:
             along = [k for k in late if len(self.hinges) == 1 and not self.balls and self._parallel(k, self.hinges[0])]

@@ -45,7 +45,7 @@ class SitePath(NamedTuple):
 
 
 def ends(model: MjcfModel, kind: int, numbers: Sequence[int], local: list[Pose], bodies: Bodies) -> list[End]:
-    """Return, for each of several MJCF bodies or sites, a pair of the body of QuIRK and the frame in it.
+    """Return a pair for each of several MJCF bodies or sites: the body of QuIRK that contains it, and its frame there.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 
 class ImportOptions(TypedDict, total=False):
-    """Options of `load_urdf`, `load_sdf` and `load_mjcf`, which are described there."""
+    """Keyword arguments of `load_urdf`, `load_sdf` and `load_mjcf`; see these functions."""
 
     base: str
     gravity: ArrayLike | None

@@ -255,7 +255,7 @@ def _siblings(frame: Element, model: Element) -> Iterator[Element]:
 def _short_names(contents: SdfContents, models: int) -> dict[str, str]:
     """Return the name in QuIRK of each link and joint, by its full name in the file.
 
-    The names omit the model's name if the number `models` of models is one.
+    `models` is the number of models. With a single model, the names omit the name of the model.
     """
     full = [*contents.links, *contents.joints]
     return {name: name.partition("::")[2] if models == 1 and "::" in name else name for name in full}

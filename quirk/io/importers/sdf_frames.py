@@ -45,7 +45,7 @@ class NamedFrame:
     element : XML element that declares it
     link : the link to which it belongs, None for other frames
     to : full name of the frame relative to which the pose is given, or None for the world
-    pose : pose relative to this frame
+    pose : pose relative to the frame `to`
     attached : full name of the frame to which it is rigidly attached; None for the world
     """
 

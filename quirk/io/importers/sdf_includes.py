@@ -9,9 +9,9 @@ from .left_out import LeftOut
 from .markup import Element, parse, shortened
 from .sdf_frames import MODEL
 
-# Most elements of all included files together; nested inclusion can grow exponentially.
+# Maximum total number of elements of all included files; with nested inclusion it can grow exponentially.
 MOST_ELEMENTS = 100_000
-# Deepest nesting of included files.
+# Maximum nesting depth of included files.
 DEEPEST = 50
 SUFFIXES = (".sdf", ".world", ".xml", ".urdf")
 

@@ -13,7 +13,7 @@ from .markup import Element
 from .pose import Pose
 from .sdf_frames import read_pose
 
-# Default density, kg/m^3, of collisions.
+# Default density of collision geometries in SDF, kg/m^3.
 WATER = 1000.0
 
 

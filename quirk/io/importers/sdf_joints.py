@@ -29,17 +29,17 @@ from .sdf_frames import version_of
 if TYPE_CHECKING:
     from .sdf import SdfContents
 
-# Joint types, with the number of their axes.
+# Number of axes by joint type.
 TYPES = {
     "fixed": 0, "ball": 0, "revolute": 1, "continuous": 1, "prismatic": 1, "screw": 1, "universal": 2, "revolute2": 2,
     "gearbox": 2,
 }  # fmt: skip
 SIMPLE: dict[str, type[Joint]] = {"revolute": Revolute, "continuous": Revolute, "prismatic": Prismatic, "screw": Screw}
-# Limits beyond this, rad or m, mean that there is none, by a convention of older files.
+# Joint limits, rad or m, beyond which the coordinate is unlimited, by a convention of older files.
 NO_LIMIT = 1e15
 
-# Two frames are at the same place if their distance, relative to that from the origin, and the difference of their axes
-# are below this.
+# Largest distance of the origins of two equal frames, relative to 1 m plus the distance from the inertial origin, and
+# largest difference (norm) of their axes.
 APART = 1e-6
 
 Made = Iterator[Constraint | ForceElement]
@@ -114,7 +114,7 @@ class SdfJoints:
             yield self._short(parent), self._short(child)
 
     def note_apart(self) -> None:
-        """Record as omissions those joints whose declared parent frame differs from the joint frame."""
+        """Record joints whose declared parent frame differs from the joint frame as omissions."""
         frames = self.contents.frames
         for name, (element, scope) in self.contents.joints.items():
             parent = frames.full(element, scope, element.required_child("parent").word())

@@ -29,9 +29,9 @@ from .urdf_parts import NO_LIMIT
 TYPES: dict[type[Constraint], str] = {
     Revolute: "revolute", Prismatic: "prismatic", Fixed: "fixed", Free: "floating", Planar: "planar",
 }  # fmt: skip
-# Value of limits that URDF requires, for coordinates without limits.
+# Limits written for unlimited coordinates, because URDF requires limits.
 UNLIMITED = 10 * NO_LIMIT
-# Characters that XML does not allow, even escaped.
+# Characters that XML forbids even if escaped.
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 # Initial coordinates below this are round-off.
 ROUND_OFF = 1e-12

@@ -23,11 +23,12 @@ from .description import Collider, DescriptionNames, Link, at
 from .left_out import LeftOut
 from .pose import Pose
 
-# Most contacts; each is monitored in every step, so that larger numbers make runs slow.
+# Maximum number of imported contacts; each contact is monitored in every step, so that more of them make runs slow.
 MOST_CONTACTS = 1000
 # Number of contact points around the end of an upright cylinder on a plane.
 POINTS = 12
-# Largest sine of the angle between the axis of an upright cylinder and the normal of a plane.
+# Largest sine of the angle between the axis of a cylinder and the normal of a plane for a cylinder that counts as
+# upright.
 UPRIGHT = 1e-3
 
 

@@ -29,7 +29,7 @@ KINDS: dict[str, type[Joint] | None] = {
     "floating": Free,
     "planar": Planar,
 }
-# Limits of this size, rad, m, N m or m/s, mean that there is none.
+# Absolute value of limits, rad, m, N m, N, rad/s or m/s, from which on the quantity is unlimited.
 NO_LIMIT = 1e15
 
 

@@ -24,7 +24,8 @@ from quirk.util.construction import ConstructorMeta
 
 Maker = Callable[..., Any]
 
-# Base classes, which are not kinds themselves; a Motion is created by class methods, and a BeamSegment by its beam.
+# Classes whose names are not kinds: base classes, Motion, which is created by class methods, and BeamSegment, which is
+# created by its beam.
 BASES = {Constraint, Joint, ForceElement, shapes.Shape, Motion, BeamSegment}
 PARTS = (Body, Beam, Ground, Constraint, ForceElement, Event)
 
@@ -65,7 +66,7 @@ def kinds_of(cls: type) -> list[str]:
 def parameters(maker: Maker) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a class or function by name.
 
-    For variadic keyword arguments, they include the parameters of the function to which these are passed.
+    Variadic keyword arguments are replaced by the parameters of the function to which they are passed.
     """
     function = maker.__init__ if isinstance(maker, type) else maker  # type: ignore[misc]
     listed = list(inspect.signature(function).parameters.values())

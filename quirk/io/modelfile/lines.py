@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-# From the path of a table or key, such as ("constraint", 2, "axis"), to its line, counted from 1.
+# Line number, counted from 1, by path of a table or key, such as ("constraint", 2, "axis").
 Lines = Mapping[tuple[str | int, ...], int]
 
-# Tokens of a text: quoted texts and comments, in which brackets have no meaning, brackets, and the rest.
+# Tokens of a TOML document: quoted strings and comments, in which brackets have no meaning; brackets; other text.
 PIECE = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}\n]|[^\[\]{}\n"\'#]+',
     re.DOTALL,

@@ -23,9 +23,9 @@ from .kinds import Maker, kinds_of, makers, names_parts, parameters
 from .mistakes import Mistakes, Path
 from .written import DEFAULT_KINDS, FAMILIES, NESTED
 
-# Deepest nesting of tables; typical files have a few levels.
+# Maximum nesting depth of tables; typical files have a few levels.
 DEEPEST = 20
-# Placeholder for a part that could not be created; the mistake has been recorded.
+# Placeholder for an object that could not be created because of an error in the file, which has been recorded.
 FLAWED = object()
 
 

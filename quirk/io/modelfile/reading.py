@@ -26,7 +26,7 @@ from .tables import tables_of
 from .written import FAMILIES, FORMAT
 
 SECTIONS = ("format", "system", *FAMILIES, "state", "run")
-# Arguments of `simulate` given in other sections of the file.
+# Arguments of `simulate` that are not allowed in the section [run], because other sections specify them.
 ELSEWHERE = ("system", "initial_state", "events")
 
 
@@ -39,7 +39,7 @@ def _text(owner: str, argument: str, value: Any) -> None:
         raise InputError(f"{owner}: {argument} must be a text; got {value!r}")
 
 
-# Checks of the arguments of `simulate`, by their annotations.
+# Function that checks an argument of `simulate`, by annotation of the argument.
 CHECKS: dict[str, Callable[[str, str, Any], Any]] = {
     "float": validate.number,
     "int": validate.whole,

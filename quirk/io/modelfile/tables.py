@@ -10,7 +10,7 @@ from quirk.errors import InputError
 
 from .written import FAMILIES
 
-# The line with the name of a table in single or double brackets.
+# Pattern of a line with the name of a table in single or double brackets.
 HEADER = re.compile(r"\s*(\[{1,2})\s*([\w.]+)\s*\]{1,2}\s*(?:#.*)?")
 # Sections that may occur several times.
 REPEATED = (*FAMILIES, "state.body", "run.event")

@@ -24,7 +24,7 @@ from quirk.util.construction import made_with
 
 from .kinds import kinds, names_parts, parameters
 
-# Format of written files; newer formats are rejected on reading.
+# Format number of written files; files with a larger number are rejected on reading.
 FORMAT = 1
 FAMILIES: dict[str, Any] = {
     "body": Body,
@@ -34,7 +34,7 @@ FAMILIES: dict[str, Any] = {
     "sampled": Sampled,
     "event": object,
 }
-# Kind of a table in each family if none is specified.
+# Default kind of tables, by family.
 DEFAULT_KINDS = {"body": "Body", "beam": "Beam", "sampled": "Sampled", "event": "Event"}
 NESTED = "Frame"
 HOW = 'write it as an expression, such as quirk.Expression("2*sin(3*t)")'

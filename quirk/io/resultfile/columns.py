@@ -33,7 +33,7 @@ PARTS = {
     "source": "",
 }
 
-# Prefixes of cells that spreadsheets interpret as formulas, including characters they skip.
+# First characters of cells that spreadsheets interpret as formulas, including characters that spreadsheets skip.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -100,7 +100,7 @@ def _parts(table: VariableTable, variables: Iterable[ResultVariable]) -> Iterato
 def _one_by_one(table: VariableTable, variable: ResultVariable) -> Iterator[tuple[ResultVariable, str]]:
     """Yield a variable with an empty suffix or, for sensitivities, a variable for each component of the parameters.
 
-    The suffix of these is " by " and the name of the component.
+    The suffix for a component is " by " and the name of the component.
     """
     if variable.dims[-1] != "parameter":
         yield variable, ""

@@ -33,7 +33,7 @@ from .write import FORMAT, GROUP
 
 OWNER = "Result.load"
 KINDS = {"simulation": Result, "kinematics": KinematicResult}
-# Largest deviation of quaternions from unit length, which runs without projection do not enforce.
+# Largest accepted deviation of the lengths of quaternions from 1; runs without projection do not keep the length.
 UNIT = 0.1
 WITHOUT = "; xarray.open_dataset opens it nevertheless"
 
@@ -126,7 +126,7 @@ def _given(system: Any) -> tuple[System, dict[str, Event]]:
 
 
 def _as_it_was(system: System, details: Mapping[str, Any]) -> System:
-    """Return the system with the constraints and forces enabled that were enabled when the result was saved.
+    """Return the system with its constraints and forces enabled and disabled as when the result was saved.
 
     Events that belonged to single runs are removed. `details` are the JSON data of the result.
     """

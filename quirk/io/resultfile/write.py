@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 GROUP = "run"
 LIBRARIES = ("quirk-dynamics", "numpy", "scipy", "numba", "llvmlite", "xarray", "netCDF4")
-# Longer list-valued options, such as output times, are stored only by their length.
+# Maximum length of list-valued options, such as output times, that are stored; of longer lists only the length is
+# stored.
 MOST_LISTED = 1000
 # Groups of variables without which a result cannot be reconstructed.
 NEEDED = ("motion", "events")

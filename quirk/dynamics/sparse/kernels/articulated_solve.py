@@ -1,6 +1,6 @@
 """Accelerations and multipliers of a forest of joints, with the factorization of `articulated`.
 
-From the tips to the roots, the load that each joint would transmit to a parent without acceleration is added to the
+From the tips to the roots, the load that each joint would transmit to a parent at zero acceleration is added to the
 loads on the parent. From the roots to the tips, the acceleration of each child is computed from that of its parent.
 """
 

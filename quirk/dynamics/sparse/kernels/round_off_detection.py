@@ -99,7 +99,7 @@ def difference(mechanism: Mechanism) -> float:
     """Return the largest difference (m/s^2) between the accelerations due to two sets of loads on bodies.
 
     One set of loads is in work.wrench, the other in work.extended.wrench_in_doubles, which is overwritten by the
-    difference of both. Angular accelerations are multiplied by the length of the body.
+    difference of both. Angular accelerations are multiplied by the characteristic length of the body.
     """
     work = mechanism.work
     for o in range(0, work.wrench.shape[0], 8):

@@ -1,6 +1,7 @@
 """Largest acceleration of a system, by which errors of accelerations are scaled, and the ratio of its inertias.
 
-Angular accelerations are multiplied by a length of the body.
+Angular accelerations are multiplied by the characteristic length of the body, about its largest distance from the
+center of mass to a joint; see `quirk.dynamics.model.metric.body_lengths`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ MODERATE_IN_LOOPS = 1e5
 def largest_acceleration(mechanism: Mechanism) -> float:
     """Return the largest acceleration of a body due to the loads in work.wrench, at least that of gravity, m/s^2.
 
-    Angular accelerations are multiplied by the length of the body.
+    Angular accelerations are multiplied by the characteristic length of the body.
     """
     constants, gravity = mechanism.constants, 0.0
     for c in range(0, constants.shape[0], CON):
@@ -42,7 +43,7 @@ def largest_acceleration(mechanism: Mechanism) -> float:
 def size_of(mechanism: Mechanism, wrench: np.ndarray) -> float:
     """Return the largest acceleration of a body due to the loads in `wrench`, m/s^2.
 
-    Angular accelerations are multiplied by the length of the body.
+    Angular accelerations are multiplied by the characteristic length of the body.
     """
     constants, alike = mechanism.constants, mechanism.work.uniform.constants
     largest, check = 0.0, splat(0.0)
@@ -61,7 +62,8 @@ def size_of(mechanism: Mechanism, wrench: np.ndarray) -> float:
 def bound_of(mechanism: Mechanism, magnitudes: np.ndarray) -> float:
     """Return an upper bound of the accelerations due to loads of given magnitudes and any signs, m/s^2.
 
-    `magnitudes` has the layout of `Workspace.wrench`. Angular accelerations are multiplied by the length of the body.
+    `magnitudes` has the layout of `Workspace.wrench`. Angular accelerations are multiplied by the characteristic length
+    of the body.
     """
     constants, alike = mechanism.constants, mechanism.work.uniform.constants
     largest = 0.0
@@ -80,7 +82,7 @@ def bound_of(mechanism: Mechanism, magnitudes: np.ndarray) -> float:
 def mass_ratio(mechanism: Mechanism) -> float:
     """Return the ratio of the largest mass of all bodies to the smallest inertia of all bodies.
 
-    An inertia is a mass, or a principal moment of inertia divided by the squared length of the body, kg.
+    An inertia is a mass, or a principal moment of inertia over the squared characteristic length of the body, kg.
     """
     constants, alike = mechanism.constants, mechanism.work.uniform.constants
     heaviest = lightest = splat(0.0)

@@ -8,8 +8,8 @@ rows of joints (`orthogonal`), with the roles of joints and bodies exchanged. A 
 sides, e joints, n bodies and m rows. G is the array of all rows, as computed by kernels.
 
 Rows are multiplied by the factor W of the uniform metric (`quirk.dynamics.model.metric`): forces in the inertial frame
-are not changed, and moments are in body axes and divided by the length of the body. For each body, arrays contain these
-six components followed by two zeros, to fill the eight elements of a vector register.
+are not changed, and moments are in body axes and divided by the characteristic length of the body. For each body,
+arrays contain these six components followed by two zeros, to fill the eight elements of a vector register.
 """
 
 from __future__ import annotations
@@ -178,9 +178,10 @@ class MinimumNormLoads:
     def _scaled_rows(self, G: np.ndarray) -> np.ndarray:
         """Return the scaled rows D^-1 A W (s, 6, 8) of each joint on each of its bodies, from the array G of all rows.
 
-        A are the constraint rows, D their weights, and W is the factor of the uniform metric. The first index counts
-        the bodies of all joints, the second the rows of the joint; missing rows are zero. The last index holds the
-        force on the body (inertial frame), its moment (body axes, over the length of the body), and two zeros.
+        A are the constraint rows, D their weights, and W is the factor of the uniform metric. The first axis
+        corresponds to the bodies of all joints, the second to the rows of the joint; missing rows are zero. The last
+        axis holds the force on the body (inertial frame), its moment (body axes, over the characteristic length of the
+        body), and two zeros.
         """
         rows = np.zeros((len(self.joint), 6, WIDTH))
         force, moment = G[self.elements]

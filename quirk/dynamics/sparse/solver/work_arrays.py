@@ -15,7 +15,7 @@ from ..symbolic.tables import UNIT_ROWS, Tables
 
 
 def work_arrays(tables: Tables, pattern: Pattern) -> Workspace:
-    """Return new arrays for compiled code, in which the constant elements of the constraint rows are set.
+    """Return new arrays for compiled code; the constant elements of the constraint rows are set.
 
     `tables` are the constant tables of the model, and `pattern` is the initial sparsity pattern of the block
     factorization.

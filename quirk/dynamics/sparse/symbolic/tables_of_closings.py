@@ -137,7 +137,7 @@ def _sides(
 
 
 def new_closing_arrays(tables: Closings) -> Closings:
-    """Return a copy of the tables in which the arrays written by compiled code are new."""
+    """Return a copy of the tables with new arrays for the results of compiled code."""
     written = (
         "lane", "norm", "shortest", "previous", "kept", "matrix", "reflections", "along", "rest", "wrench",
         "carried", "touched",

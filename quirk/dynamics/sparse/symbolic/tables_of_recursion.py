@@ -229,7 +229,7 @@ def _axes(first_row: np.ndarray, second_row: np.ndarray) -> np.ndarray:
 
 
 def _exact(axes: np.ndarray) -> np.ndarray:
-    """Return unit vectors (..., 3), in which vectors along a coordinate axis are freed from round-off.
+    """Return unit vectors (..., 3) without round-off in those that are along a coordinate axis.
 
     The position of a body that slides far along a coordinate axis then has no round-off error across the axis.
     """
@@ -443,7 +443,7 @@ def stored_sums(parents: Sequence[int], jointed: Sequence[bool], n: int) -> np.n
 
 
 def new_recursion_arrays(tables: Recursion) -> Recursion:
-    """Return a copy of the tables in which the arrays written by compiled code are new."""
+    """Return a copy of the tables with new arrays for the results of compiled code."""
     written = ("posture", "joints", "articulated", "blocks", "moved")
     arrays: dict[str, Any] = {name: aligned(len(getattr(tables, name))) for name in written}
     return tables._replace(**arrays)

@@ -74,7 +74,7 @@ def forest(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots) -> 
 
 
 def new_tree_arrays(tree: Tree) -> Tree:
-    """Return a copy of the tables in which the arrays written by compiled code are new."""
+    """Return a copy of the tables with new arrays for the results of compiled code."""
     written = ("inertia", "joints", "factors", "bias", "acceleration")
     return tree._replace(**{name: aligned(len(getattr(tree, name))) for name in written})
 
@@ -124,7 +124,7 @@ def _entries(
     order: Sequence[tuple[int, int, int]],
     slots: Slots,
 ) -> np.ndarray:
-    """Return the integers of all joints in the form of `kernels.tree.Tree`, concatenated.
+    """Return the table entries of all joints, concatenated, as described in `kernels.tree`.
 
     `nodes` are the nodes of `joints`; `order` lists the index of each joint with its child and parent bodies.
     """
@@ -147,7 +147,7 @@ def _entries(
 
 @cache
 def _composition(primitives: tuple[tuple[int, int], ...]) -> list[int]:
-    """Return the integers that describe the rows of a joint: the last entries of its table in `kernels.tree.Tree`.
+    """Return the table entries of a joint from COINCIDES on, which describe its rows; see `kernels.tree`.
 
     They are: whether two points of the joint coincide, the numbers of rows that constrain translations and rotations,
     and the indices of these rows. `primitives` are the elementary constraints of the joint, each as its kind and the

@@ -92,7 +92,7 @@ def largest_cone_margin(
                     put(z, o, at(scratch, (free + 1) * (free + 4) + o))
                 break
         if tau >= last:
-            # Where round-off ends Newton's method early, s is less than the margin of the loads that it has reached.
+            # If round-off has ended Newton's method early, s is less than the margin of the present loads.
             return least_slack(z, count, inverse)
         value += (GROWS - 1.0) * tau * s
         tau *= GROWS

@@ -158,7 +158,7 @@ def invert_rows(joints: np.ndarray, o: int, freedoms: int, count: int) -> bool:
     if count == 1:
         square = dot(a, a)
         put3(joints, o, times(a, 1.0 / square))
-        # The axis with the least component of a is not along it.
+        # The coordinate axis along which a has its smallest component is not parallel to a.
         x, y, z = abs(a[0]), abs(a[1]), abs(a[2])
         if x <= y and x <= z:
             one = (0.0, a[2], -a[1])

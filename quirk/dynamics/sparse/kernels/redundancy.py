@@ -238,7 +238,7 @@ def suits_recursion(mechanism: Mechanism, t: float, y: np.ndarray) -> bool:
     if mechanism.frictions.element.shape[0] > 0:
         return False
     if closed(mechanism):
-        # Within a run the rows may be close to dependent for some time.
+        # Recursion remains selected in a run even if the rows are nearly dependent for some time.
         suitable = mass_ratio(mechanism) <= MODERATE_IN_LOOPS and select_closings(mechanism, t, y)
         return suitable or at(mechanism.work.summary, RECURSIVE) > 0.0
     return all_selected(mechanism) and mass_ratio(mechanism) <= MODERATE

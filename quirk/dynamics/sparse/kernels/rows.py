@@ -180,8 +180,8 @@ def hinge_rows(
     normal = cross(u, v)
     turning = dot(plus(minus(joint.a_j, joint.a_i), cross(w, joint.w_i)), normal) + dot(cross(w, u), cross(w, v))
     store(rhs, 8 * n, turning - dot(joint.d2, e))
-    # Lanes of the point have no normal, and all other lanes no inertial axis. Numbers of the size of an axis are not
-    # added to an arm, which would be rounded as if it were one meter long.
+    # Rows of the coincidence have no normal, and all other rows no inertial axis. Axes, of size 1, are not added to
+    # arms, because the round-off of a short arm would then be that of an arm of 1 m.
     at_point = load(units, 24)
     elsewhere = 1.0 - at_point
     b_i, b_j = back(kin, ki, plus(normal, e)), back(kin, kj, minus(e, normal))

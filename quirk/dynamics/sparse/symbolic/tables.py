@@ -284,7 +284,7 @@ def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int]
     products: Products = {}
     mass = model.mass.tolist()
     for body, hub in hubs.items():
-        # Minus the identity: rows 3 to 5 by the first product, rows 0 to 2 by the one with the weight.
+        # Minus the unit matrix: the product of moments gives rows 3 to 5, the weighted product of forces rows 0 to 2.
         products[hub, hub] = [(TURNING, units + SECOND_HALF, units + MINUS_SECOND_HALF, units, units, -1.0)]
         scale = 1 / math.sqrt(mass[body])
         for side in at_body[body]:

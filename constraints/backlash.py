@@ -87,7 +87,7 @@ class Flank:
         Parameters
         ----------
         t : time, s
-        frames : moving frames of the mesh, of which only the poses are used
+        frames : moving frames of the mesh; only their poses are used
         numbers : half the free play, then the constants of the residual function
         motions : prescribed motions, arguments of the residual function
         """

@@ -21,12 +21,11 @@ BENT = -0.5
 
 
 def homokinetic(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the residual of the constant-velocity joint: no relative rotation about the bisector of the shafts.
+    """Return the residual of the constant-velocity joint, which is zero without rotation about the shafts' bisector.
 
     The rotation from one shaft to the other is about an axis in the bisecting plane, so that z = 0 in the relative
-    quaternion (w, x, y, z). Rotation matrices give only the products w z, x z and y z. The residual is four times the
-    one of these products in which the factor of z is at least a half; w z alone would fail for folded shafts, where w
-    vanishes.
+    quaternion (w, x, y, z). Rotation matrices give only the products w z, x z and y z. The residual is four times a
+    product in which the factor of z is at least a half; w z alone would fail for folded shafts, where w vanishes.
     """
     i, j = frames
     x_i, y_i, z_i = i.rotation.T

@@ -75,8 +75,8 @@ class Implicit(OfBodies):
     ----------
     name : str
     bodies : Body or list of bodies
-        GROUND may be included. The constraint load in results is that on the second body of the list (on the first, if
-        there is only one), at its center of mass.
+        GROUND may be included. Results contain the load on the second body of the list, or on a single body, at its
+        center of mass.
     phi : function, or the string of an `Expression`
         ``phi(t, a, b, ...)`` with a moving frame for each body: `a.position` (3,), `a.rotation` (3, 3, body to
         inertial), `a.point(local)` and `a.direction(local)` in the inertial frame. It returns a scalar, or a list with
@@ -294,10 +294,9 @@ class CustomRows(OfBodies):
     ----------
     name : str
     bodies : Body or list of k bodies
-        The constraint load in results is that on the second body of the list (on the first, if there is only one), at
-        its center of mass.
+        Results contain the load on the second body of the list, or on a single body, at its center of mass.
     rows : function
-        ``rows(t, position, orientation, velocity, angular_velocity)``, with arrays (k, 3) and (k, 4) of these bodies,
+        ``rows(t, position, orientation, velocity, angular_velocity)``, with arrays (k, 3), or (k, 4) for `orientation`,
         returns A and b of the m rows A x'' = b, and optionally Phi and its rate, which are then kept at zero. A is
         (m, 6 k) for x'' = (v_0', omega_0', v_1', ...), with v in the inertial frame and omega in body axes, or (m, 7 k)
         for x'' = (r_0'', q_0'', ...), as in `System.constraint_rows`.

@@ -11,7 +11,7 @@ distance       Phi = d . d - c               1 row
 =============  ============================  ====
 
 The rows of a coincidence are e . d for the inertial axes e = x, y and z, so that their factors are e and d. `FACTORS`
-holds the factors of each kind of primitive; rows, units, derivatives and tables are computed from these.
+holds the factors of each kind of primitive; rows, units, derivatives and tables are computed from the factors.
 
 `constraint_tower` computes Phi and its time derivatives. The K-th derivative of Phi is linear in the K-th derivatives
 x^(K) of all positions and orientations: it is A x^(K) - gamma_K. The right-hand side gamma_K of the constraint rows A

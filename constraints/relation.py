@@ -5,7 +5,7 @@ constraints. The function of a relation receives moving frames of jets and retur
 with its Taylor coefficients in time and its gradient with respect to small displacements and rotations of bodies.
 
 * A relation of poses returns Phi. The gradient of Phi with respect to the poses is the row of A; the time derivatives
-  of the gradient are those of A.
+  of the gradient are the time derivatives of the row.
 * A relation of velocities returns psi, linear in velocities and angular velocities, as for rolling without slip. psi
   replaces Phi_dot; a Phi need not exist. The gradient of psi with respect to the velocities is the row of A.
 

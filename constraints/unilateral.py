@@ -195,8 +195,8 @@ class OneSided(OfBodies, Unilateral):
     ----------
     name : str
     bodies : Body or list of bodies
-        GROUND may be included. The constraint load in results is that on the second body of the list (on the first, if
-        there is only one), at its center of mass.
+        GROUND may be included. Results contain the load on the second body of the list, or on a single body, at its
+        center of mass.
     gap : function, or the string of an `Expression`
         ``gap(t, a, b, ...)`` with a moving frame for each body, as for `Implicit`; it returns a scalar that
         is positive if the constraint is open and zero if it is closed.

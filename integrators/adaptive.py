@@ -148,8 +148,8 @@ def step_error(
 ) -> float:
     """Return the ratio of the estimated error of a step to the tolerance.
 
-    `k` (s, N) are the slopes y' of the step of size h from y (N,) to y_new (N,): those at the stages, at the end of the
-    step, and at additional stages for dense output. The tableau defines one or two error estimates. If y is constrained
+    `k` (s, N) are the slopes y' of the step of size h from y (N,) to y_new (N,): at the stages, at the end of the step,
+    and at additional stages for dense output. The tableau defines one or two error estimates. If y is constrained
     to a `manifold`, only the tangential component of the error is used: near a singular configuration the normal
     component is round-off.
     """

@@ -1,7 +1,7 @@
 """The Runge-Kutta method of Dormand and Prince of order 8, with error estimates of orders 5 and 3.
 
 Source: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, 2nd ed. (1993), section II.5
-and the authors' code DOP853, whose printed coefficients these are; dense output of order 7 from section
+and the printed coefficients of the authors' code DOP853; dense output of order 7 from section
 II.6. Each row of coefficients is a dict of its nonzero entries by stage.
 """
 

@@ -75,9 +75,9 @@ class AngleDriver(PlanarConstraint):
     Parameters
     ----------
     motion : Motion
-        f, rad, over any number of turns.
+        Prescribed angle f, rad, over any number of turns.
     offset : float
-        C, rad.
+        Offset C of the angle, rad.
 
     Examples
     --------
@@ -120,13 +120,13 @@ class CoordinateDriver(PlanarConstraint):
     Parameters
     ----------
     motion : Motion
-        f, m or rad.
+        Prescribed motion f, m or rad.
     coordinate : "x", "y" or "angle"
         The coordinate q.
     ratio : float
-        K, not zero.
+        Ratio K, nonzero.
     offset : float
-        C, m or rad.
+        Offset C, m or rad.
 
     Examples
     --------
@@ -177,7 +177,7 @@ class SlotDriver(PlanarConstraint):
     Parameters
     ----------
     motion : Motion
-        f, m.
+        Prescribed distance f along the direction, m.
     point_i : (2,), body axes
         Origin of the distance, in the coordinates of body i, m.
     vector_i : (2,)
@@ -220,7 +220,7 @@ class DistanceDriver(PlanarConstraint):
     Parameters
     ----------
     motion : Motion
-        f, m, positive: at zero the gradient of the row vanishes.
+        Prescribed distance f, m, positive: at zero the gradient of the row vanishes.
     point_i, point_j : (2,), body axes
         The ends in body coordinates, m.
 

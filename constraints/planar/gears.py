@@ -54,9 +54,9 @@ class GearPair(PlanarConstraint):
     Parameters
     ----------
     ratio : float
-        K, nonzero: -r_i / r_j for external gears, r_i / r_j for internal gears, chains and belts.
+        Ratio K of the gears, nonzero: -r_i / r_j for external gears, r_i / r_j for internal gears, chains and belts.
     offset : float, optional
-        C, rad; default: the value for which Phi is zero at the initial poses.
+        Offset C of the angles, rad; default: the value for which Phi is zero at the initial poses.
 
     Examples
     --------
@@ -100,9 +100,9 @@ class GearOnLink(PlanarConstraint):
     link : PlanarBody or GROUND
         Body k, which carries both bearings, such as the arm of a planetary gear.
     ratio : float
-        K, nonzero: -r_i / r_j for external gears, r_i / r_j for internal gears, chains and belts.
+        Ratio K of the gears, nonzero: -r_i / r_j for external gears, r_i / r_j for internal gears, chains and belts.
     offset : float, optional
-        C, rad; default: the value for which Phi is zero at the initial poses.
+        Offset C of the angles, rad; default: the value for which Phi is zero at the initial poses.
 
     Examples
     --------
@@ -157,9 +157,9 @@ class Rolling(PlanarConstraint):
     Parameters
     ----------
     radius : float
-        rho, m, nonzero: positive if the line is to the left of the wheel's center as seen along vector_i, so that
-        motion along vector_i rotates the wheel by a positive angle; negative if the line is to the right, as for a
-        floor along x.
+        Signed radius rho of the wheel, m, nonzero: positive if the line is to the left of the wheel's center as seen
+        along vector_i, so that motion along vector_i rotates the wheel by a positive angle; negative if the line is to
+        the right, as for a floor along x.
     point_i : (2,), body axes
         Origin of the distance, in the coordinates of body i, m.
     vector_i : (2,)
@@ -167,7 +167,7 @@ class Rolling(PlanarConstraint):
     point_j : (2,), body axes
         Center of the wheel in the coordinates of body j, m.
     offset : float, optional
-        C, m; default: the value for which Phi is zero at the initial poses.
+        Offset C of the distance, m; default: the value for which Phi is zero at the initial poses.
 
     Examples
     --------

@@ -64,7 +64,7 @@ class Body(Placed):
     name : str
         Unique in a system.
     mass : float
-        kg, positive.
+        Mass, kg, positive.
     inertia : (3,) or (3, 3)
         Principal moments, or the tensor, about the center of mass in body axes, kg m^2. Off-diagonal
         elements are those of the tensor: Ixy = -integral of x y dm.
@@ -171,7 +171,7 @@ class Body(Placed):
         ----------
         name : str
         mass : float
-            kg, positive.
+            Mass, kg, positive.
         size : (3,)
             Edge lengths along the body axes, m.
         color : optional
@@ -210,9 +210,9 @@ class Body(Placed):
         ----------
         name : str
         mass : float
-            kg, positive.
+            Mass, kg, positive.
         radius, length : float
-            m, positive.
+            Radius and length, m, positive.
         axis : "x", "y", "z" or (3,)
             Direction of the axis in body axes.
         color, position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body.box`
@@ -246,9 +246,9 @@ class Body(Placed):
         start, end : (3,)
             Ends of the axis in the inertial frame, m.
         mass : float
-            kg, positive.
+            Mass, kg, positive.
         radius : float, optional
-            m; default: a fortieth of the length.
+            Radius, m; default: a fortieth of the length.
         color, velocity, angular_velocity, inertia_tolerance, frames : as for `Body.box`
 
         Examples
@@ -278,9 +278,9 @@ class Body(Placed):
         ----------
         name : str
         mass : float
-            kg, positive.
+            Mass, kg, positive.
         radius : float
-            m, positive.
+            Radius, m, positive.
         color, position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body.box`
 
         Examples
@@ -309,7 +309,7 @@ class Body(Placed):
         ----------
         name : str
         mass : float
-            kg, positive.
+            Mass, kg, positive.
         semi_axes : (3,)
             Semi-axes along the body axes, m.
         color, position, orientation, velocity, angular_velocity, inertia_tolerance, frames : as for `Body.box`

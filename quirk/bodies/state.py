@@ -54,7 +54,7 @@ class State:
         Whether each constraint or force that an event has enabled or disabled is now enabled, by name. A run from this
         state starts with these settings; all other parts keep the settings of the system.
     replaced : dict, optional
-        Constraints and forces, by name, that have replaced those of the same names in events.
+        Constraints and forces, by name, by which events have replaced the parts of the system with these names.
     bodies : tuple of str, optional
         Names of the bodies, one per row. States of systems and results have them; a system with other bodies rejects
         the state. Without names, rows are assumed to be in the order of `system.bodies`.
@@ -88,7 +88,7 @@ class State:
         return State(*parts, angles=angles, internal=internal, switched=switched, replaced=replaced, bodies=self.bodies)
 
     def checked(self, names: Sequence[str]) -> State:
-        """Return a copy with normalized quaternions, for a system of bodies with these names.
+        """Return a copy with normalized quaternions, after checks for a system whose bodies have the names `names`.
 
         An InputError is raised if an array has the wrong shape or a non-finite value, or if the names of the bodies
         differ.

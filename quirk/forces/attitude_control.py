@@ -119,7 +119,7 @@ class AttitudeControl(ForceElement):
         vars(self).update(_numbers(str(self), self.body.name, self.joints, bodies, constraints))
 
     def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
-        """Return a copy of the element for a system of these bodies and constraints.
+        """Return a copy of the element for a system with the given bodies and constraints.
 
         The copy contains the total inertia of the controlled body and all bodies welded to it.
         """

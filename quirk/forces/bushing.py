@@ -36,9 +36,9 @@ class Bushing(ForceElement):
     frame_i, frame_j : Frame
         Alternatively, both frames in body coordinates, or names of frames of the bodies.
     stiffness : (6, 6) or (6,)
-        K, or its diagonal: N/m, N/rad, N m/m and N m/rad.
+        Stiffness matrix K, or its diagonal: N/m, N/rad, N m/m and N m/rad.
     damping : (6, 6) or (6,)
-        C, or its diagonal: N s/m, N s/rad and so on; it must be dissipative.
+        Damping matrix C, or its diagonal: N s/m, N s/rad, N m s/m and N m s/rad; it must be dissipative.
     preload : (6,)
         Force (N) and torque (N m) on body j at x = 0.
 

@@ -26,7 +26,8 @@ class Drag(ForceElement):
     area : float or (3,)
         Drag coefficient times area, m^2, not negative: one number for all directions, or one for each body axis.
     density : float or function
-        rho, kg/m^3, or a function ``f(t, position)`` of the time (s) and the point (3,) in the inertial frame, m.
+        Density rho of the fluid, kg/m^3, or a function ``f(t, position)`` of the time (s) and the point (3,) in the
+        inertial frame, m.
     wind : (3,) or function
         Velocity of the fluid in the inertial frame, m/s, or a function ``f(t, position)``.
     point : (3,), body axes

@@ -268,7 +268,7 @@ class ForceElement(Immutable):
         return self.has("potential") or self.has("stored")
 
     def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
-        """Return the element for a system of these bodies and constraints.
+        """Return the element for a system with the given bodies and constraints.
 
         The result is the element itself, or a copy if the element was declared for all bodies or its force law uses
         properties of bodies or constraints.

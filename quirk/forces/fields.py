@@ -27,7 +27,7 @@ class UniformField(OnBodies):
     bodies : list of Body, optional
         Default: all bodies of the system; constant gravity on all bodies is also `System(..., gravity=a)`.
     acceleration : (3,) numbers or Motions
-        a in the inertial frame, m/s^2.
+        Acceleration a in the inertial frame, m/s^2.
 
     Examples
     --------
@@ -70,9 +70,9 @@ class Damping(OnBodies):
     bodies : list of Body, optional
         Default: all bodies of the system.
     translational : float
-        c of each body, N s/m, not negative.
+        Damping coefficient c of each body, N s/m, not negative.
     rotational : float
-        d of each body, N m s, not negative.
+        Rotational damping coefficient d of each body, N m s, not negative.
 
     Examples
     --------
@@ -114,9 +114,9 @@ class ForceField(OnBodies):
     bodies : list of Body, optional
         Default: all bodies of the system.
     force : (3,) or function, optional
-        N.
+        Force on each body, N.
     torque : (3,) or function, optional
-        N m.
+        Torque on each body, N m.
     frame : "inertial" or "body"
         Axes of force and torque.
 

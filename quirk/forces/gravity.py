@@ -48,7 +48,7 @@ class PointGravity(_Attraction):
         Body in which the center of attraction is fixed; it is attracted with the same force unless it is the ground.
     body_j : Body
     mu : float, optional
-        G M of the center, m^3/s^2; default: from the mass of body i, in SI units.
+        Gravitational parameter G M of the center, m^3/s^2; default: from the mass of body i, in SI units.
     point : (3,), body axes
         Center of attraction in the coordinates of body i, m.
 
@@ -86,7 +86,7 @@ class GravityGradient(_Attraction):
     body_j : Body
         Attracted body, whose inertia J is used.
     mu : float, optional
-        G M of the center, m^3/s^2; default: from the mass of body i, in SI units.
+        Gravitational parameter G M of the center, m^3/s^2; default: from the mass of body i, in SI units.
     point : (3,), body axes
         Center of attraction in the coordinates of body i, m.
 

@@ -36,12 +36,12 @@ class Interaction(ForceElement):
     point_i, point_j : (3,), body axes
         Points in the coordinates of body i and j, m.
     force : (3,) or function
-        N on body j at point j; the opposite force acts on body i at the same point in space, so that moments also
-        balance.
+        Force on body j at point j, N; the opposite force acts on body i at the same point in space, so that moments
+        also balance.
     torque : (3,) or function
-        N m on body j; the opposite torque acts on body i.
+        Torque on body j, N m; the opposite torque acts on body i.
     frame : "inertial", "i" or "j"
-        Axes of arguments and results: those of the inertial frame, body i or body j.
+        Axes of arguments and results: inertial axes, or the axes of body i or body j.
 
     Examples
     --------

@@ -103,9 +103,9 @@ class JointTorque(Actuated):
     joint : Joint
         Joint with a free rotation about its axis: Revolute or Cylindrical.
     torque : float, Motion or function
-        N m: a number, a `Motion` over time, or a function ``f(t, angle, rate)`` of time (s), angle (rad) and rate
-        (rad/s). The angle of body j relative to body i is that of ``result[joint].rotation``, with all turns counted
-        from the start of the run. Or a function ``f(t, state)`` of the whole state, see docs/forces.md.
+        Torque, N m: a number, a `Motion` over time, or a function ``f(t, angle, rate)`` of time (s), angle (rad) and
+        rate (rad/s). The angle of body j relative to body i is that of ``result[joint].rotation``, with all turns
+        counted from the start of the run. Or a function ``f(t, state)`` of the whole state, see docs/forces.md.
     armature : float or (2,), optional
         Inertia of the motor's rotor at the joint, kg m^2; or the inertia of the rotor and its gear ratio; see
         `Revolute`.
@@ -134,8 +134,8 @@ class JointForce(Actuated):
     joint : Joint
         Joint with a free translation along its axis: Prismatic or Cylindrical.
     force : float, Motion or function
-        N: a number, a `Motion` over time, or a function ``f(t, displacement, rate)`` of time (s), displacement (m) and
-        rate (m/s), or a function ``f(t, state)`` of the whole state, see docs/forces.md.
+        Force, N: a number, a `Motion` over time, or a function ``f(t, displacement, rate)`` of time (s), displacement
+        (m) and rate (m/s), or a function ``f(t, state)`` of the whole state, see docs/forces.md.
     armature : float or (2,), optional
         Inertia of the motor at the joint, kg; or the inertia of its rotor, kg m^2, and its gear ratio, rad/m; see
         `Prismatic`.

@@ -45,7 +45,7 @@ class JointFriction(OfJoint, StickSlip):
         Joint with a free rotation or a free translation, a `Universal`, or a `Spherical`, whose friction is a torque
         opposite to the relative angular velocity.
     viscous : float
-        N m s/rad or N s/m, not negative.
+        Coefficient of viscous friction, N m s/rad or N s/m, not negative.
     coulomb : float
         Dry friction during motion, N m or N, not negative.
     static : float, optional

@@ -39,7 +39,7 @@ class JointTree:
     leaders : for each link, index of the link whose joint drives its joint through a `Coupling`; the index of the link
         itself if there is no coupling
     ratios : (n,) rate of each joint divided by the rate of its leader
-    reads : bodies and joints from which these values are computed
+    reads : bodies and joints from which the other attributes are computed
     """
 
     joints: tuple[Joint, ...]

@@ -33,7 +33,7 @@ class LinkMotion:
         return self.acceleration + np.cross(self.turning, point) + np.cross(self.spin, np.cross(self.spin, point))
 
     def load(self, mass: Any, center: Any, inertia: Any) -> None:
-        """Set force and moment to those that accelerate this link alone, by the Newton-Euler equations.
+        """Set force and moment to the load that accelerates this link alone, by the Newton-Euler equations.
 
         `mass` is in kg, `center` (3,) is the center of mass, m, and `inertia` (3, 3) is about the center of mass, kg
         m^2.

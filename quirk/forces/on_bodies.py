@@ -52,7 +52,7 @@ class OnBodies(ForceElement):
         return () if self.everywhere else self.bodies
 
     def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
-        """Return the element for a system of these bodies.
+        """Return the element for a system with the given bodies.
 
         An element that acts on all bodies is copied for these bodies; other elements are returned unchanged.
         """

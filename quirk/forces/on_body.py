@@ -54,7 +54,7 @@ class Force(_OnBody):
     Parameters
     ----------
     force : (3,) numbers or Motions, or function
-        N; components may be a `Motion` over time; or a function ``f(t, position, orientation, velocity,
+        Force, N; components may be a `Motion` over time; or a function ``f(t, position, orientation, velocity,
         angular_velocity)`` of the time (s) and the body's position (m) and velocity (m/s) in the inertial frame,
         quaternion (4,), and angular velocity (rad/s) in body axes; or a function ``f(t, state)`` of the whole state,
         see docs/forces.md.
@@ -97,7 +97,7 @@ class Torque(_OnBody):
     Parameters
     ----------
     torque : (3,) numbers or Motions, or function
-        N m, as for `Force`.
+        Torque, N m; arguments of functions are as for `Force`.
     frame : "body" or "inertial"
         Axes of `torque`.
 

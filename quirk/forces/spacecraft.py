@@ -24,7 +24,7 @@ class Thruster(ForceElement):
     ----------
     body : Body
     thrust : float
-        N at full throttle, not negative.
+        Thrust at full throttle, N, not negative.
     direction : (3,) or "x", "y", "z"
         Direction of the force on the body, body axes.
     throttle : float, Motion or function
@@ -82,11 +82,11 @@ class ReactionWheel(ForceElement):
     ----------
     body : Body
     axis : (3,) or "x", "y", "z"
-        a in body axes.
+        Axis a of the wheel, body axes.
     inertia : float
-        I of the wheel about its axis, kg m^2, positive.
+        Moment of inertia I of the wheel about its axis, kg m^2, positive.
     speed : Motion or float
-        w relative to the body, rad/s.
+        Angular velocity w of the wheel relative to the body, rad/s.
 
     Examples
     --------

@@ -68,7 +68,7 @@ class Damper(BetweenPoints):
     point_i, point_j : (3,), body axes
         Alternatively, both ends in the coordinates of body i and body j, m; default: the centers of mass.
     damping : float
-        c, N s/m, not negative.
+        Damping coefficient c, N s/m, not negative.
 
     Examples
     --------
@@ -111,11 +111,11 @@ class Spring(BetweenPoints):
     point_i, point_j : (3,), body axes
         Alternatively, both ends in the coordinates of body i and body j, m; default: the centers of mass.
     stiffness : float
-        k, N/m, not negative; alternatively `law`.
+        Stiffness k, N/m, not negative; alternatively `law`.
     damping : float
-        c, N s/m, not negative.
+        Damping coefficient c, N s/m, not negative.
     rest_length : float, optional
-        L0, m, not negative; default: the length at the initial poses.
+        Unloaded length L0, m, not negative; default: the length at the initial poses.
     law : table or function
         Tension as a function of length, instead of a stiffness. A table ``(lengths, tensions)`` in m and N defines a
         spline of degree 5, extended linearly, whose energy is stored and vanishes at L0. A function ``f(length, rate)``

@@ -170,7 +170,7 @@ def ground() -> PresentBody:
 
 
 def in_state(element: ForceElement, parts: Mapping[str, Any]) -> ForceElement:
-    """Return a force element for a system with these parts: a copy if the element has functions of the state as values.
+    """Return a force element for a system with the given parts; a copy if its values include functions of the state.
 
     The copy has additional ends at the centers of mass of the bodies that its functions read.
     """

@@ -41,12 +41,12 @@ class Tendon(ForceElement):
     weights : (n - 1,) for n points, optional
         Weight of the distance between consecutive points, not negative; default: ones.
     stiffness : float
-        k, N/m, not negative.
+        Stiffness k, N/m, not negative.
     damping : float
-        c, N s/m, not negative.
+        Damping coefficient c, N s/m, not negative.
     rest_length : float or (2,), optional
-        L0, m, or the smallest and the largest length at which the spring is slack; default: the length at the initial
-        poses. (0, L0) is a spring that only pulls.
+        Unloaded length L0, m, or the smallest and the largest length at which the spring is slack; default: the
+        length at the initial poses. (0, L0) is a spring that only pulls.
     tension : float, Motion or function
         Additional tension, N: a number, a `Motion`, or a function ``f(t, length, rate)``, or a function ``f(t, state)``
         of the whole state, see docs/forces.md.

@@ -19,11 +19,11 @@ class TorsionSpring(OfJoint):
         Joint with a free rotation about its axis: Revolute or Cylindrical. The angle x counts all turns from the start
         of the run, as in ``result[joint].rotation``, so that the spring can be wound up.
     stiffness : float
-        k, N m/rad, not negative.
+        Stiffness k, N m/rad, not negative.
     damping : float
-        c, N m s/rad, not negative.
+        Damping coefficient c, N m s/rad, not negative.
     rest_angle : float
-        x0, rad.
+        Unloaded angle x0, rad.
 
     Examples
     --------

@@ -58,7 +58,7 @@ class TreeControl(ForceElement):
         self.ends = tuple(end for joint in self.joints or () for end in joint.ends)
 
     def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
-        """Return a copy of the element for a system of these bodies and constraints, with data of its tree.
+        """Return a copy of the element with the data of its tree in a system of given bodies and constraints.
 
         The data are the topology, masses and geometry of the kinematic tree that contains the joints.
         """
@@ -133,9 +133,9 @@ class TreeControl(ForceElement):
     ) -> list[Any]:
         """Return the effort (N m or N) at each joint of the tree that produces the given accelerations.
 
-        The effort of a joint that drives others through a `Coupling` includes the efforts at those. `x`, `rates` and
-        `accelerations` are the joint coordinates (rad or m) and their time derivatives. `rates` is None for a tree at
-        rest.
+        The effort of a joint that drives other joints through a `Coupling` includes the efforts at them. `x`, `rates`
+        and `accelerations` are the joint coordinates (rad or m) and their time derivatives. `rates` is None for a tree
+        at rest.
         """
         links: list[LinkMotion] = []
         ground = LinkMotion(None, None, -self.gravity)

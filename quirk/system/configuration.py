@@ -1,4 +1,4 @@
-"""Which constraints and forces of a system are enabled."""
+"""Sets of the enabled constraints and forces of a system."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Parts:
             raise InputError("System: at least one body is needed; got none")
 
     def __getitem__(self, name: Any) -> Part:
-        """Return the part of this name; the argument may also be the part itself.
+        """Return the part named `name`; the argument may also be the part itself.
 
         Raises
         ------

@@ -100,7 +100,7 @@ class VirtualWork:
     def total(self) -> np.ndarray:
         """Work of all applied loads, J.
 
-        For the displacements of a basis, these are the generalized forces in the coordinates of this basis.
+        The works along the displacements of a basis are the generalized forces in the coordinates of the basis.
         """
         return np.sum(list(self.applied.values()), axis=0)
 

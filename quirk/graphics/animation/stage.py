@@ -156,7 +156,7 @@ class Stage:
         return np.asarray(found[inside])
 
     def _number(self, ticks: list[np.ndarray], anchor: np.ndarray, level: float | None) -> None:
-        """Write tick labels and axis names along those edges of the box that are part of its outline in the image.
+        """Write tick labels and axis names along edges of the box that are part of its outline in the image.
 
         `ticks` are the tick values of each axis, m. `anchor` (3,), m, is the point in the center of the image, and
         `level` the height of level ground, m.

@@ -65,8 +65,8 @@ class Plotter(Renamed):
         For plots over time, phase portraits and paths: whether to mark events. Default: False for paths, otherwise
         True.
 
-    If there are many curves, only those with the largest values are named; the others are drawn as a band. Curves that
-    are zero up to round-off are marked in the legend; if all curves are zero, the axes are lower and state this.
+    If there are many curves, only the curves with the largest values are named; the others are drawn as a band. Curves
+    that are zero up to round-off are marked in the legend; if all curves are zero, the axes are lower and state this.
     """
 
     _earlier_names: ClassVar = {"centre_of_mass": "center_of_mass"}

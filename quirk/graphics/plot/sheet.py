@@ -170,7 +170,7 @@ class Sheet:
     def _settle(self, fit: Fit) -> None:
         """Repeat the wrapping of texts and the layout of the figure until nothing changes.
 
-        Most of the drawing time is spent on these layouts.
+        The layouts take most of the drawing time.
         """
         for _ in range(MOST_LAYOUTS):
             if not fit.wrap():

@@ -89,7 +89,8 @@ def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) 
 def _radius(pulley: Pulley, axes: list[Any], body_axes: np.ndarray, picture: int, sheave: int) -> float:
     """Return the radius (m) of a sheave, negative if its axis is opposite to the third column of `body_axes` (3, 3).
 
-    `axes` are the axes of all sheaves over time, `sheave` is the index of the sheave, and `picture` that of the time.
+    `axes` are the axes of all sheaves over time, `sheave` is the index of the sheave, and `picture` the index of the
+    time.
     """
     drum = pulley.drums[sheave] if 0 <= sheave < len(pulley.drums) else None
     return 0.0 if drum is None else float(np.copysign(drum.radius, axes[sheave][picture][:, 2] @ body_axes[:, 2]))

@@ -155,7 +155,7 @@ def _markers(constraint: Constraint, size: float) -> list[Marker]:
 def _by_free_axes(constraint: Any, size: float) -> Surfaces:
     """Return the surfaces at both joint frames that represent a joint: a hinge, a rail, a rod with a sleeve, or a ball.
 
-    Which of these depends on the free axes of the joint; `size` is the size of the joint, m.
+    The free axes of the joint determine the symbol; `size` is the size of the joint, m.
     """
     option = drawing_of(constraint)
     radius = THICK * size if option.axis_radius is None else option.axis_radius

@@ -86,7 +86,7 @@ class Element:
         return found
 
     def ignore(self, *tags: str) -> None:
-        """Mark children with these tags, and their contents, as read; they do not describe the mechanism."""
+        """Mark children with the given tags, and their contents, as read; they do not describe the mechanism."""
         for child in self.children:
             if child.tag in tags:
                 child.ignore_all()

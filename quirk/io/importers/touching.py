@@ -147,7 +147,7 @@ def _ball(collider: Collider, place: Pose) -> Surface:
 def _solids(collider: Collider, place: Pose, upright: bool) -> list[Surface] | None:
     """Return the surfaces of a geometry for contacts with a plane, or None if it is not supported.
 
-    For a cylinder these are its rims, or points around both ends if its axis is normal to the plane (`upright`).
+    A cylinder is represented by its rims, or by points around both ends if its axis is normal to the plane (`upright`).
     `place` is the pose of the geometry in its body.
     """
     if collider.kind == "sphere":

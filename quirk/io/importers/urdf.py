@@ -143,8 +143,9 @@ def _fix_massless(links: dict[str, Link], listed: dict[str, UrdfJoint], left_out
 def _set_starts(listed: dict[str, UrdfJoint], limits: bool, left_out: LeftOut) -> None:
     """Set the initial coordinates of joints.
 
-    An initial coordinate is zero, or the middle of the limits if these exclude zero; coordinates that mimic others
-    follow from these. `listed` are the joints of the file by name; `limits` states whether limits are imported.
+    An initial coordinate is zero, or the middle of the limits if zero is not between them; coordinates that mimic other
+    coordinates follow from these coordinates. `listed` are the joints of the file by name; `limits` states whether
+    limits are imported.
     """
     for joint in listed.values():
         lower, upper = joint.coordinate.lower, joint.coordinate.upper

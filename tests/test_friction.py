@@ -515,6 +515,43 @@ def test_friction_turns_with_the_slip_where_a_stop_or_an_event_reverses_it():
     assert kicked["slider"].velocity[-1, 0] == pytest.approx(-3.0 + 0.5 * 0.1 * G, rel=1e-11)
 
 
+@pytest.mark.parametrize("law", ["load", "constant"])
+@pytest.mark.parametrize("amplitude", [0.05, 6.5 / 64])
+def test_friction_reverses_wherever_contacts_determine_the_slip(law, amplitude):
+    """A block on a vertical guide with friction that rests on a driven lift, and leaves it if the lift is fast."""
+    omega, mass, limit = 8.0, 1.0, 4.0
+    speed = amplitude * omega
+    plate = Body.box("plate", 5.0, [1, 1, 0.1], velocity=[0, 0, speed])
+    shaft = quirk.Prismatic("shaft", GROUND, plate, axis="z")
+    lift = quirk.Drive("lift", shaft, quirk.Motion.sinusoid(amplitude, omega))
+    block = Body.box("block", mass, [0.2] * 3, position=[0, 0, 0.15], velocity=[0, 0, speed])
+    guide = quirk.Prismatic("guide", GROUND, block, point=[0, 0, 0.15], axis="z")
+    lies = quirk.Contact(
+        "lies", plate, block, on_i=quirk.surface.plane([0, 0, 0.05]), on_j=quirk.surface.point([0, 0, -0.1])
+    )
+    if law == "load":
+        friction = quirk.Friction("f", guide, 0.2)
+    else:
+        friction = quirk.JointFriction("f", guide, coulomb=limit, sticking=True)
+    side = quirk.Force("side", block, [limit / 0.2, 0, 0])
+    system = quirk.System([plate, shaft, lift, block, guide, lies, friction, side], gravity=DOWN)
+    result = quirk.simulate(system, 3.0, output=0.01)
+
+    turns = np.pi / omega * np.arange(0.5, 7.6)
+    np.testing.assert_allclose([e.time for e in result.events if e.name == "f"], turns, atol=1e-8)
+    top = turns[4]
+    if amplitude * omega**2 < G - limit / mass:
+        travel = amplitude * (16.0 + np.sin(3.0 * omega))  # 15 strokes and a part of one
+        assert result.power.work["f"][-1] == pytest.approx(-limit * travel, rel=1e-9)
+        assert result["lies"].force()[:, 2].min() > 0
+    else:
+        landing = next(e.time for e in result.events if e.name == "lies" and e.time > top)
+        falls = (result.time > top) & (result.time < landing)
+        fallen = 0.5 * (G - limit / mass) * (result.time[falls] - top) ** 2
+        np.testing.assert_allclose(result["block"].position[falls, 2], 0.15 + amplitude - fallen, atol=1e-8)
+    assert np.abs(result.power.balance).max() < 1e-7
+
+
 def test_what_is_held_by_a_drive_needs_no_friction():
     for across in (1.0, 1e-3, 0.0):
         slider = Body("slider", 2.0, [0.01] * 3)

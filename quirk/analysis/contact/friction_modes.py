@@ -65,7 +65,7 @@ class FrictionMode:
     direction : (d,) unit vector of slip at the start of sliding
     floor : slip, m/s, below which the direction of the friction force is constant
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
-    reversal_speed : reverse slip, m/s, at which the bodies come to rest; None if they cannot come to rest
+    reversal_speed : reverse slip, m/s, at which the bodies come to rest, or slide in the opposite direction
     creep : slip, m/s, beyond which a sticking element starts to slide because drivers prescribe the slip or rows are no
         longer redundant, or 0 if it never starts; if it slides and started so, the same value; otherwise None
     position : coordinate, rad or m, at which a joint with constant friction sticks, or relative orientation of a ball
@@ -83,7 +83,7 @@ class FrictionMode:
     side: int = 1
     margin: Shared | CommonMargin | None = None
     load_rows: tuple[tuple[str, int, float], ...] = ()
-    reversal_speed: float | None = None
+    reversal_speed: float = 0.0
     creep: float | None = None
     position: tuple[float, ...] | None = None
     is_ending: bool = False
@@ -140,7 +140,7 @@ class FrictionModes:
                 continue
             if mode.sticking_components is None:
                 # Sliding keeps its initial direction until it has become faster.
-                floor = mode.floor if mode.reversal_speed in (0.0, None) else KEEPS * FASTER * mode.floor
+                floor = mode.floor if mode.reversal_speed == 0.0 else KEEPS * FASTER * mode.floor
                 part = parts.get(friction.on.name, 0)
                 acting: Any = friction.sliding(mode.direction, floor, mode.side, part, mode.load_rows)
                 found = found.with_forces(on=name)
@@ -174,8 +174,6 @@ class FrictionModes:
                 quantity, what = mode.margin, "cone"
             else:
                 slides = slides or friction.takes != CONSTANT
-                if mode.reversal_speed is None:
-                    continue
                 quantity, what = _slip_quantity(friction, mode, -mode.reversal_speed), "slip"
                 if mode.reversal_speed > 0 or mode.is_ending:
                     faster = _slip_quantity(friction, mode, mode.floor if mode.is_ending else FASTER * mode.floor)
@@ -397,9 +395,6 @@ def sliding_mode(
     if slips and before is not None and was_sliding and keeps_direction:
         # Continued sliding reuses the compiled model if its load is shared as before.
         return replace(before, slip_direction=heading, load_rows=load)
-    reversal_speed: float | None = 0.0 if slips else floor
-    if not slips and found.driven[k]:
-        reversal_speed = None
     # Slip that begins without an event of its load was not held, as rows were redundant.
     creeps = before is not None and (before.sticking_components is None or slips)
     creep = before.creep if before is not None and creeps else None
@@ -412,7 +407,7 @@ def sliding_mode(
         heading,
         floor,
         side,
-        reversal_speed=reversal_speed,
+        reversal_speed=0.0 if slips else floor,
         slip_direction=heading,
         load_rows=load,
         creep=creep,

@@ -121,7 +121,6 @@ class ContactModes:
     active : (r,) bool, active set: rows with the constraint w = 0
     independent : (r,) bool, a maximal set of independent rows among those in `active`
     slip_directions : for each friction element the unit direction of its slip; None if it sticks or has no load
-    driven : for each sliding friction element, whether its slip is determined by constrained rows
     zero_threshold : (r,) magnitude of w below which a row counts as at rest
     """
 
@@ -130,7 +129,6 @@ class ContactModes:
     active: np.ndarray
     independent: np.ndarray
     slip_directions: list[np.ndarray | None]
-    driven: list[bool]
     zero_threshold: np.ndarray
 
 

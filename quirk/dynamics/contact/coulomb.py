@@ -331,22 +331,4 @@ def _as_contact_modes(problem: ContactProblem, z: np.ndarray, trial: TrialModes)
     active = active_rows(W, elements, trial)
     loaded = np.isin(np.arange(r), sorted(trial.loaded)) & active
     rows = independent_columns(W, independent_columns(W, np.zeros(r, dtype=bool), loaded), active)
-    driven = [
-        e is not None and _slip_is_dependent(W, rows, g, e)
-        for g, e in zip(elements, trial.slip_directions, strict=True)
-    ]
-    return ContactModes(z, problem.w(z), active, rows, [*trial.slip_directions], driven, problem.zero_threshold(z))
-
-
-def _slip_is_dependent(W: np.ndarray, active: np.ndarray, element: FrictionElement, e: np.ndarray) -> bool:
-    """Return whether the slip of a friction element in the direction e is determined by the constrained rows.
-
-    `active` (r,) is the mask of the constrained rows, which are independent, and W is the matrix of the contact
-    problem.
-    """
-    row, response = e @ W[element.rows], float(e @ W[np.ix_(element.rows, element.rows)] @ e)
-    if not active.any():
-        return False
-    return bool(
-        response - row[active] @ np.linalg.solve(W[np.ix_(active, active)], row[active]) <= RELATIVE_ZERO * response
-    )
+    return ContactModes(z, problem.w(z), active, rows, [*trial.slip_directions], problem.zero_threshold(z))

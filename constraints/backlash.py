@@ -1,4 +1,7 @@
-"""Free play between two coupled coordinates, such as the backlash of gears, with rigid or elastic flanks."""
+"""Free play between two coupled coordinates, such as the backlash of gears, with rigid or elastic flanks.
+
+A relation is a constraint given by a function.
+"""
 
 from __future__ import annotations
 

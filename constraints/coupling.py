@@ -1,4 +1,7 @@
-"""Coupling of a coordinate of one joint to a coordinate of another."""
+"""Coupling of a coordinate of one joint to a coordinate of another.
+
+A relation is a constraint given by a function.
+"""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ a drum of radius R at the relative position d:
 
  d = s u + i (R - r) u,   s^2 = |d|^2 - (R - r)^2,   u = d (s - i (R - r)) / |d|^2
 
-A point is a drum of radius zero, and a drum that is wound in the opposite sense has a negative radius. A jet is a
-number with time derivatives and a gradient.
+A point is a drum of radius zero, and a drum that is wound in the opposite sense has a negative radius. A sheave is a
+drum between two other stops (points and drums) of a rope. A jet is a number with time derivatives and a gradient.
 """
 
 from __future__ import annotations

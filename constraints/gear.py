@@ -1,4 +1,7 @@
-"""Gears: a ratio of two angles, each about an axis fixed in a carrier."""
+"""Gears: a ratio of two angles, each about an axis fixed in a carrier.
+
+A relation is a constraint given by a function.
+"""
 
 from __future__ import annotations
 

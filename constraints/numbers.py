@@ -1,4 +1,7 @@
-"""Constants of a constraint function, as jets and as an array."""
+"""Constants of a constraint function, as jets and as an array.
+
+A jet is a number with time derivatives and a gradient.
+"""
 
 from __future__ import annotations
 

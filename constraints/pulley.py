@@ -1,6 +1,6 @@
 """A rope of constant length over points and drums of any number of bodies.
 
-Phi denotes the residuals of the constraint rows.
+The stops of a rope are its points and drums. Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations

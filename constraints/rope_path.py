@@ -1,7 +1,7 @@
 """Geometry of a rope over points and drums of moving bodies: straight parts, and directions at drums.
 
 A stop is a point or drum over which the rope runs or at which it ends. Vectors in the plane of a drum are in the axes
-of the drum, see `constraints.drum`.
+of the drum, see `constraints.drum`. A jet is a number with time derivatives and a gradient.
 """
 
 from __future__ import annotations

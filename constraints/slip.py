@@ -36,8 +36,8 @@ class Component:
     Attributes
     ----------
     rate : slip velocity of body j relative to body i, m/s
-    force, torque : (3,) load on body j at the origin of its frame, in the inertial frame
-    force_i, torque_i : (3,) load on body i at the origin of its frame, in the inertial frame
+    force, torque : (3,) load on body j at the origin of its frame, in the inertial frame, 1 and m
+    force_i, torque_i : (3,) load on body i at the origin of its frame, in the inertial frame, 1 and m
     """
 
     rate: Any

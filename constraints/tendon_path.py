@@ -1,4 +1,7 @@
-"""Path of a tendon: straight spans between points of bodies, with a weight for each span."""
+"""Path of a tendon: straight spans between points of bodies, with a weight for each span.
+
+A jet is a number with time derivatives and a gradient.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Integration with a fixed step size."""
+"""Integration with a fixed step size.
+
+A break is a time at which a step must end.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attitude control of a body by reaction wheels."""
+"""Attitude control of a body by reaction wheels.
+
+A jet is a number with time derivatives.
+"""
 
 from __future__ import annotations
 

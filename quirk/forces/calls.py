@@ -1,7 +1,8 @@
 """Calls of user functions inside force laws.
 
 While machine code is generated, a user function is traced: it is called with symbols, and its operations become part of
-the code. A function that cannot be traced is called by its address. Jets are numbers with derivatives.
+the code. A function that cannot be traced is called by its address. A jet is a number with
+derivatives; a dual number is a number with derivatives along eight directions.
 """
 
 from __future__ import annotations

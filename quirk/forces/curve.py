@@ -2,6 +2,8 @@
 
 A curve consists of p polynomials in ascending order of x. Polynomial k is written in powers of x - starts[k] and
 applies from x = starts[k] to starts[k + 1]; the first one also applies below starts[0], the last one to infinity.
+
+A jet is a number with derivatives.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Force element of elastic ropes and belts over points and drums; its theory is in `quirk.forces.rope_flow`."""
+"""Force element of elastic ropes and belts over points and drums; its theory is in `quirk.forces.rope_flow`.
+
+The stops of a rope are points and drums; its spans are the straight parts between consecutive stops. A section is the
+part of the rope between two stops with friction. A jet is a number with time derivatives and a gradient.
+"""
 
 from __future__ import annotations
 

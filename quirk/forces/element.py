@@ -60,8 +60,8 @@ class ForceElement(Immutable):
     of an element without a coordinate, returns their rates.
 
     The methods receive the time and the frames as `Place` objects, whose `position`, `velocity`, `rotation` and `spin`
-    are arrays of jets with derivatives: use ``+ - * / ** @`` and numpy's functions, and `quirk.where(condition, a, b)`
-    instead of branches on their values. The law is compiled to machine code for runs.
+    are arrays of jets, which are numbers with derivatives: use ``+ - * / ** @`` and numpy's functions, and
+    `quirk.where(condition, a, b)` instead of branches on their values. The law is compiled to machine code for runs.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Elastic flanks with free play: the teeth of gears with backlash, and the dogs of couplings."""
+"""Elastic flanks with free play: the teeth of gears with backlash, and the dogs of couplings.
+
+A relation is a constraint given by a function.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ class OfRelation(ForceElement):
     ----------
     function : constraint function of the relation, whose value is the deviation
     numbers_of_relation : constants of this function
-    half : half of the free play h, rad or m
+    half : half of the free play, called h, rad or m
     stiffness, damping : N m/rad and N m s/rad, or N/m and N s/m
     side : flank in contact: 1 for the upper, -1 for the lower, 0 for none; ANY if no run has determined it
     """

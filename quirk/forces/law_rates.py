@@ -1,4 +1,7 @@
-"""Rates of the internal variables of a force law."""
+"""Rates of the internal variables of a force law.
+
+A jet is a number with time derivatives.
+"""
 
 from __future__ import annotations
 

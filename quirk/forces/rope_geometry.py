@@ -1,4 +1,8 @@
-"""Travel and speed of drum surfaces along a rope, and the angle of a rope at a point."""
+"""Travel and speed of drum surfaces along a rope, and the angle of a rope at a point.
+
+The stops of a rope are points and drums; its spans are the straight parts between consecutive stops. A jet is a number
+with time derivatives and a gradient.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from ..constraints.rope_path import RopeCourse
 
 
 def in_plane(vector: Plane | None) -> Plane:
-    """Return a vector in the plane of a drum, after asserting that it is not None, the value for points."""
+    """Return `vector`, a vector in the plane of a drum; it must not be None, the value for points."""
     assert vector is not None
     return vector
 

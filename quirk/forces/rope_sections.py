@@ -1,4 +1,8 @@
-"""Sections of an elastic rope, each with one tension, and the states and quantities at the stops between them."""
+"""Sections of an elastic rope, each with one tension, and the states and quantities at the stops between them.
+
+The stops of a rope are points and drums; its spans are the straight parts between consecutive stops. A section is the
+part of the rope between two stops with friction.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Functions of the whole state, f(t, state), as values of force elements.
 
 The function is adapted to receive the motion of each body that it reads as arguments. It is then evaluated, compiled
-and differentiated like a function of the motion of one body.
+and differentiated like a function of the motion of one body. A jet is a number with derivatives.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Loads given by the user as numbers or functions, with checks of the results of the functions."""
+"""Loads given by the user as numbers or functions, with checks of the results of the functions.
+
+A jet is a number with time derivatives.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Plot of a mechanism at several times in one figure."""
+"""Plot of a mechanism at several times in one figure.
+
+A body point is a pair: the name of a body, and a point (3,) in its coordinates, m.
+"""
 
 from __future__ import annotations
 

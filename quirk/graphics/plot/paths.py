@@ -1,4 +1,7 @@
-"""Plots of the paths of points of bodies, in space or in a coordinate plane."""
+"""Plots of the paths of points of bodies, in space or in a coordinate plane.
+
+A body point is a pair: the name of a body, and a point (3,) in its coordinates, m.
+"""
 
 from __future__ import annotations
 

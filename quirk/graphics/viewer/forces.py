@@ -118,9 +118,10 @@ def _keeps_plane(system: System, constraint: Constraint) -> bool:
 
 
 def _coil(size: float, length: float) -> SurfaceMesh:
-    """Return a coil spring of length 1 along z, with straight ends, m.
+    """Return the surface of a coil spring of length 1 along z, with straight ends.
 
-    Its wire is round after stretching to the length `length`, m. `size` is the size of the mechanism, m.
+    The surface is later scaled along z to the length `length`, m; the cross section of the wire is then round. `size`
+    is the size of the mechanism, m, which limits the radius of the coil.
     """
     s = np.linspace(0.0, 1.0, TURNS * POINTS_OF_A_TURN + 1)
     angle = 2 * np.pi * TURNS * s

@@ -29,7 +29,7 @@ class Bodies:
     ----------
     links, welds : the links of the file, and the pairs of links that are fixed to each other
     names : names already used in the system
-    left_out : list of omissions
+    left_out : list of contents of the file that are not imported exactly, called omissions
     inertia_tolerance : relative tolerance, as for `Body`
     repair : whether a physically impossible inertia is replaced by the nearest possible one; for bodies fixed to the
         ground this is always done, because their inertia has no effect

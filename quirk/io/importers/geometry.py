@@ -79,7 +79,7 @@ class MeshFiles:
     Parameters
     ----------
     addresses : search locations
-    left_out : list of omissions, to which missing files are added
+    left_out : list of omissions (contents that are not imported), to which missing files are added
     """
 
     def __init__(self, addresses: Addresses, left_out: LeftOut) -> None:
@@ -133,7 +133,7 @@ def fewer(vertices: np.ndarray, triangles: np.ndarray, name: str, left_out: Left
     ----------
     vertices, triangles : points (n, 3), and the indices of the three corners of each triangle (k, 3)
     name : name of the mesh file
-    left_out : list of omissions
+    left_out : list of contents of the file that are not imported exactly, called omissions
     """
     found = simplified(vertices, triangles, MOST_TRIANGLES)
     if len(found[1]) < len(triangles):

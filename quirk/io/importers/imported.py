@@ -49,7 +49,7 @@ def finished(
     parts : all other parts of the system
     gravity : (3,) m/s^2, inertial frame
     names : names in the system, including renamed ones
-    left_out : omissions
+    left_out : omissions, which are contents of the file that are not imported exactly
     """
     for link in bodies.on_ground:
         if link.shapes:

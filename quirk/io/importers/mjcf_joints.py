@@ -59,7 +59,7 @@ def connect(
     stack : the MJCF joints of the body
     bodies, names : bodies and names of the import
     limits : whether limits are imported
-    left_out : list of omissions
+    left_out : list of contents of the file that are not imported exactly, called omissions
     imported_joints : joints and elements created so far
     """
     model = stack.model

@@ -98,9 +98,9 @@ class Stack:
 
     @property
     def hinge_first(self) -> bool:
-        """Whether a hinge precedes slides that are not parallel to it, and therefore rotate with it.
+        """Whether a single hinge precedes all slides, none of which is parallel to it, so that they rotate with it.
 
-        For an observer on the body, the slides then come first.
+        For an observer on the body, the order of the joints is reversed: the slides precede the hinge.
         """
         late = self._late_slides()
         across = bool(late) and len(self.hinges) == 1 and not any(self._parallel(k, self.hinges[0]) for k in late)

@@ -1,4 +1,7 @@
-"""Inclusion of other SDF files in a model or world."""
+"""Inclusion of other SDF files in a model or world.
+
+The scope of a name is the prefix of full names in its model, such as "robot::arm::".
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ class Includes:
     Parameters
     ----------
     addresses : search locations
-    left_out : list of omissions, to which models without a file are added
+    left_out : list of omissions (contents that are not imported), to which models without a file are added
     """
 
     def __init__(self, addresses: Addresses, left_out: LeftOut) -> None:

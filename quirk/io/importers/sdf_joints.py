@@ -1,6 +1,7 @@
 """Import of SDF joints.
 
 Full names such as "robot::arm::joint" begin with the names of the models; short names are the names in QuIRK.
+The prefix, "robot::arm::", is the scope of the name.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class SdfJoints:
     short : name of each body and joint in QuIRK, by its full name in the file
     limits : whether joint limits are imported as `Stop` elements
     names : names already used in the imported system
-    left_out : list of omissions
+    left_out : list of contents of the file that are not imported exactly, called omissions
     """
 
     def __init__(

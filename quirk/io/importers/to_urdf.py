@@ -72,7 +72,7 @@ class _Writer:
     Parameters
     ----------
     system : the exported system
-    left_out : list of omissions
+    left_out : list of omissions, which are properties that a URDF file cannot contain
     """
 
     def __init__(self, system: System, left_out: LeftOut) -> None:

@@ -125,7 +125,7 @@ def _fix_massless(links: dict[str, Link], listed: dict[str, UrdfJoint], left_out
     Parameters
     ----------
     links, listed : links and joints of the file by name
-    left_out : list of omissions
+    left_out : list of contents of the file that are not imported exactly, called omissions
     """
     above = {joint.child: joint.parent for joint in listed.values()}
     heavy: set[str] = set()

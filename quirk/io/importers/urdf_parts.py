@@ -173,7 +173,7 @@ def _shapes(visual: Element, colors: dict[str, Any], meshes: MeshFiles) -> list[
 
 
 def read_joints(root: Element, links: dict[str, Link], left_out: LeftOut) -> dict[str, UrdfJoint]:
-    """Return all joints of a file by name; `links` are its links by name."""
+    """Return all joints of a file by name; `links` are the links of the file by name."""
     found: dict[str, UrdfJoint] = {}
     for element in root.all("joint"):
         name, kind = element.attribute("name"), element.attribute("type")

@@ -93,7 +93,11 @@ def flywheel(
 
 
 def initial_coordinate(joint: Joint, rotates: bool) -> tuple[float, float]:
-    """Return the initial value of a joint's rotation or translation, and its initial rate."""
+    """Return the initial value of a joint's rotation or translation, and its initial rate.
+
+    If `rotates` is true, the result is the angle, rad, and its rate, rad/s; otherwise the displacement, m, and its
+    rate, m/s.
+    """
     (p_i, R_i, v_i, w_i), (p_j, R_j, v_j, w_j) = (_frame(joint, end) for end in (0, 1))
     if not rotates:
         axis = R_i[:, joint.translation_axis if joint.translation_axis is not None else Z]

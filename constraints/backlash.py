@@ -135,7 +135,10 @@ def elastic_flanks(owner: Constraint, relation: Relation, play: Play) -> tuple[A
 
 
 def checked_travel(owner: str, relation: Relation) -> None:
-    """Raise an InputError for a mesh that couples rates instead of angles: its free travel would be undefined."""
+    """Raise an InputError for a mesh that couples rates instead of angles: its free travel would be undefined.
+
+    `relation` is the constraint of the mesh without play.
+    """
     if relation.of_velocities:
         raise InputError(
             f"{owner}: backlash and stiffness need a ratio of integers up to 200 between angles, because other ratios "

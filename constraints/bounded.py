@@ -59,7 +59,10 @@ class SurfaceParts:
 
 
 def size_of(bounded: Surface, sphere: Surface) -> tuple[float, ...]:
-    """Return the constants common to all parts, m: radius of the sphere, then half-lengths or radius of the surface."""
+    """Return the constants common to all parts, m: radius of the sphere, then half-lengths or radius of the surface.
+
+    `bounded` is the bounded surface, and `sphere` the surface in contact with it.
+    """
     return (sphere.radius, *bounded.half_size) if bounded.kind == "rectangle" else (sphere.radius, bounded.radius)
 
 

@@ -108,7 +108,10 @@ class Contact(Unilateral):
 
 
 def _check_sizes(owner: str, first: Surface, second: Surface) -> None:
-    """Raise an InputError if surfaces of these sizes cannot touch."""
+    """Raise an InputError if surfaces of these sizes cannot touch.
+
+    `first` and `second` are the surfaces in the order of the pair in `gap_functions.PAIRS`.
+    """
     if first.kind == "sphere" and first.radius + second.radius <= 0:
         raise InputError(f"{owner}: two points cannot touch each other: give one a radius")
     if first.kind == "bowl" and second.radius >= first.radius:

@@ -34,7 +34,7 @@ PARALLEL = 1e-6
 
 
 def cross(a: Any, b: Any) -> Any:
-    """Return the z component of the cross product of two vectors in a plane."""
+    """Return the z component of the cross product of two vectors a and b in a plane."""
     return a[X] * b[Y] - a[Y] * b[X]
 
 

@@ -202,7 +202,10 @@ class GivenRows(Relation):
         return None if order < 3 else ("rows given as A and b have no derivatives", "use Implicit instead")
 
     def fill(self, layout: RelationLayout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
-        """Evaluate the user function at time `t`, and write its rows into `outputs` in the given layout."""
+        """Evaluate the user function at time `t`, and write its rows into `outputs`.
+
+        `layout` is the layout of `inputs` and `outputs`. If `resting` is true, accelerations are assumed to be zero.
+        """
         lack = self.missing(3 if layout.gradient_order > 0 else layout.order)
         if lack is not None:
             raise InputError(f"{self.owner}: {lack[0]}: {lack[1]}")

@@ -124,7 +124,8 @@ def course(
 def _touched(center: Any, axes: Any, radius: Any, direction: Plane) -> Any:
     """Return the point (3,), m, at which a rope with the unit direction u = `direction` touches a drum.
 
-    It is `center` - i r u, where r is `radius` and i rotates a vector in the drum's plane by a quarter turn.
+    It is `center` - i r u, where r is `radius` and i rotates a vector in the drum's plane by a quarter turn. The
+    columns of `axes` (3, 3) are the axes of the drum.
     """
     x, y = direction
     return center + axes[:, 0] * (radius * y) - axes[:, 1] * (radius * x)
@@ -147,6 +148,9 @@ def wrap(into: Plane, out: Plane, near: Jet) -> Jet:
 
 
 def first_wrap(into: Plane, out: Plane) -> float:
-    """Return the wrapped angle (rad) of a rope on a sheave at the initial poses; less than one turn."""
+    """Return the wrapped angle (rad) of a rope on a sheave at the initial poses; less than one turn.
+
+    `into` and `out` (2,) are unit vectors along the rope before and after the sheave.
+    """
     angle = np.angle(complex(*out) / complex(*into))
     return float((angle + STRAIGHT_ON) % (2 * np.pi) - STRAIGHT_ON)

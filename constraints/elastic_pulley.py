@@ -76,7 +76,11 @@ def _numbers_per(owner: str, argument: str, value: Any, count: int, item: str) -
 
 
 def _checked_friction(owner: str, value: Any, lay: Lay, weights: np.ndarray, path: RopePath) -> list[float]:
-    """Return the checked friction coefficients (n,) at the n stops of a rope; they are zero at the ends."""
+    """Return the checked friction coefficients (n,) at the n stops of a rope; they are zero at the ends.
+
+    `value` is the user's argument. `lay` is the initial geometry, `weights` are the numbers of falls of the spans, and
+    `path` is the order of the stops.
+    """
     inner = list(path.inner)
     what = "stop" if path.closed else "stop between the ends"
     found = np.zeros(len(path.path))
@@ -96,7 +100,11 @@ def _checked_friction(owner: str, value: Any, lay: Lay, weights: np.ndarray, pat
 
 
 def _checked_damping(owner: str, value: Any, sections: Sections) -> float:
-    """Return the checked damping of the rope, N s (force per strain rate); zero if `value` is None."""
+    """Return the checked damping of the rope, N s (force per strain rate); zero if `value` is None.
+
+    `value` is the user's argument, and `sections` are the sections of the rope. An InputError is raised for damping of
+    a rope with friction or winding drums.
+    """
     found = validate.non_negative(owner, "damping", 0.0 if value is None else value)
     if found > 0 and sections.exchange:
         raise InputError(
@@ -120,7 +128,11 @@ def _checked_pretension(owner: str, value: Any, sections: Sections) -> np.ndarra
 
 
 def _check_held(owner: str, tensions: np.ndarray, friction: Sequence[float], sections: Sections, lay: Lay) -> None:
-    """Raise an InputError if friction at a stop cannot balance the initial tensions on its two sides."""
+    """Raise an InputError if friction at a stop cannot balance the initial tensions on its two sides.
+
+    `tensions` (sections,), N, are the initial tensions, `friction` holds the coefficient at each stop, and `lay` is the
+    initial geometry.
+    """
     for k, before, behind in zip(sections.stops, sections.before, sections.behind, strict=True):
         one, two, most = tensions[before], tensions[behind], np.exp(friction[k] * lay.angle(k))
         if max(one, two) > min(one, two) * most * (1 + 1e-9):

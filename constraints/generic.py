@@ -195,7 +195,10 @@ class Generic(Joint):
 
 
 def _checked(owner: str, offset: Callable[..., Any], parameters: np.ndarray) -> Callable[..., Any]:
-    """Check an offset function by a trial call at t = 0, and return it as a plain Python function."""
+    """Check an offset function by a trial call at t = 0, and return it as a plain Python function.
+
+    `parameters` are the user's parameters of the function.
+    """
     function = getattr(offset, "py_func", offset)
     try:
         got = list(on_jets(function, Jet([0.0, 1.0, 0], []), parameters))

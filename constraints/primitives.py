@@ -107,12 +107,12 @@ coincidence = Primitive(COINCIDENCE)
 
 
 def dot1(axis_i: int, axis_j: int) -> Primitive:
-    """Return the primitive that keeps an axis of frame i perpendicular to an axis of frame j."""
+    """Return the primitive that keeps the axis `axis_i` of frame i perpendicular to `axis_j` of frame j."""
     return Primitive(DOT1, axis_i, axis_j)
 
 
 def dot2(axis_i: int) -> Primitive:
-    """Return the primitive that keeps d = p_j - p_i perpendicular to an axis of frame i."""
+    """Return the primitive that keeps d = p_j - p_i perpendicular to the axis `axis_i` of frame i."""
     return Primitive(DOT2, axis_i)
 
 

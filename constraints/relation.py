@@ -333,7 +333,7 @@ def turned(inputs: Any, x: Any, y: Any, z: Any) -> list[Any]:
 
 
 def cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
-    """Return the cross product of two vectors of three components each, as a list."""
+    """Return the cross product a x b of two vectors (3,) as a list."""
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 

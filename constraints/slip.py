@@ -198,7 +198,8 @@ class OfSurfaces:
     def _normal_and_point(self, i: Any, j: Any, radii: Sequence[Any]) -> tuple[Vector, Vector]:
         """Return the unit normal (3,) from the first to the second surface, and the contact point (3,), m.
 
-        Both are in the inertial frame.
+        Both are in the inertial frame. `i` and `j` are the moving frames of the first and second surface; `radii` are
+        the constants of the contact.
         """
         normal = i.rotation[:, Z]
         if self.kinds[0] in PARTS:

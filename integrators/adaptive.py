@@ -76,9 +76,10 @@ def adaptive_steps(
 ) -> Iterator[Step]:
     """Yield the accepted steps of y' = f(t, y) from (t, y) to `end`; each break is the end of a step.
 
-    `manifold` projects the state after each step. `look` inspects each step and may require that it be repeated.
-    `first` is the initial step size, or 0 for an automatic choice. The stages of a step are valid until the next step
-    is requested.
+    `tableau` contains the coefficients of the method, and `tolerance` the tolerances for the error of a step.
+    `manifold` projects the state after each step, or is None. `look` inspects each step and may require that it be
+    repeated. `first` is the initial step size, or 0 for an automatic choice. The stages of a step are valid until the
+    next step is requested.
 
     Raises
     ------

@@ -35,7 +35,8 @@ def fixed_steps(
 ) -> Iterator[Step]:
     """Yield the steps of size `h` of y' = f(t, y) from (t, y) to `end`.
 
-    Steps end at multiples of h from `origin`, by default t; `grid` is the number of these steps that have already been
+    `tableau` contains the coefficients of the method; `manifold` projects the state after each step, or is None. Steps
+    end at multiples of h from `origin`, by default t; `grid` is the number of these steps that have already been
     taken. The last step is shorter if h does not divide the interval. A step across a break is divided at the break,
     which preserves the order of the method. `look` inspects each step and may require that it be repeated. The stages
     of a step are valid until the next step is requested.

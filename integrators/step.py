@@ -94,8 +94,8 @@ class Statistics:
 def rk_step(f: Function, t: float, y: np.ndarray, h: float, tableau: Tableau, k: np.ndarray) -> np.ndarray:
     """Return y at t + h by one Runge-Kutta step.
 
-    Row 0 of `k` contains the slope f(t, y) with the N components of y; the slopes of the other stages are written to
-    the other rows. `k` has `Tableau.buffers` rows.
+    `tableau` contains the coefficients of the method. Row 0 of `k` contains the slope f(t, y) with N components; the
+    slopes of the other stages are written to the other rows. `k` has `Tableau.buffers` rows.
     """
     for i in range(1, tableau.stages):
         k[i] = f(t + tableau.c[i] * h, y + h * (tableau.a[i, :i] @ k[:i]))

@@ -71,7 +71,7 @@ class Plane(Immutable):
         return self.origin + self.vector(xy)
 
     def same_as(self, other: Plane) -> bool:
-        """Whether the origin and axes equal those of another plane, up to round-off."""
+        """Whether the origin and axes equal those of the plane `other`, up to round-off."""
         apart = np.abs(self.origin - other.origin).max()
         turned = np.abs(self.axes - other.axes).max()
         return bool(apart <= SAME * max(1.0, np.abs(self.origin).max()) and turned <= SAME)

@@ -78,8 +78,8 @@ def _sign(sequence: str) -> int:
 def _turns(time: np.ndarray, q: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Return the rotation vectors (nt - 1, 3), rad, body axes, between successive times.
 
-    Orientations (nt, 4) determine the rotation up to full turns; the mean of the angular velocities (nt, 3) selects the
-    turn.
+    The orientations `q` (nt, 4) determine a rotation up to full turns; the mean of the angular velocities `omega`
+    (nt, 3), rad/s, at both times selects the number of turns.
     """
     shortest = rotation.log(rotation.multiply(rotation.conjugate(q[:-1]), q[1:]))
     told = 0.5 * np.diff(time)[:, None] * (omega[:-1] + omega[1:])

@@ -141,7 +141,7 @@ def multiply(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def _product(pw: Any, px: Any, py: Any, pz: Any, qw: Any, qx: Any, qy: Any, qz: Any) -> list[Any]:
-    """Return the four components of the Hamilton product of p and q."""
+    """Return the four components of the Hamilton product of p = (pw, px, py, pz) and q = (qw, qx, qy, qz)."""
     return [
         pw * qw - px * qx - py * qy - pz * qz,
         pw * qx + px * qw + py * qz - pz * qy,

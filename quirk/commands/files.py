@@ -58,7 +58,7 @@ def write(result: Result, paths: Sequence[Path]) -> None:
 
 
 def write_result(compute: Callable[[], Result], paths: Sequence[Path]) -> str:
-    """Compute a result, print its summary, write it to the files `paths`, and return its status.
+    """Compute a result by calling `compute`, print its summary, write it to the files `paths`, and return its status.
 
     If the computation fails, the part computed so far is written.
     """

@@ -30,7 +30,7 @@ def values_of(option: str, text: str) -> list[Any]:
 
 
 def _value(text: str) -> Any:
-    """Return the number or bool that a string represents, or else the string itself."""
+    """Return the number or bool that the string `text` represents, or else the string itself."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):

@@ -126,11 +126,11 @@ class Flanks(OfRelation):
         return _on_side(self, side)
 
     def gap(self, sign: int) -> FlankGap:
-        """Return the gap at a flank (1 upper, -1 lower) as an event function, rad or m."""
+        """Return the gap at the flank `sign` (1 upper, -1 lower) as an event function, rad or m."""
         return FlankGap(self, sign)
 
     def load_of(self, sign: int) -> FlankLoad:
-        """Return the load of a flank (1 upper, -1 lower) as an event function, positive in compression."""
+        """Return the load of the flank `sign` (1 upper, -1 lower) as an event function, positive in compression."""
         return FlankLoad(self, sign)
 
 

@@ -189,7 +189,7 @@ class Friction(StickSlip):
         return _sliding(self, direction, floor, side, part, self.shares if shares is None else shares)
 
     def on_part(self, part: int) -> Friction:
-        """Return the friction element for a face or edge of a bounded surface, or the element itself."""
+        """Return the friction element for face or edge `part` of a bounded surface, otherwise the element itself."""
         if not isinstance(self.on, Contact) or self.on.parts is None:
             return self
         return self.with_values({"radii": np.array(self.on.numbers_of(part)), "part": part})

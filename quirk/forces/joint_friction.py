@@ -247,7 +247,10 @@ def _axis_of_cross(name: str, joint: Joint, coordinate: str | None) -> tuple[str
 
 
 def _title_of_ball(name: str, joint: Joint, coordinate: str | None) -> str:
-    """Return the title of the friction of a ball joint for errors."""
+    """Return the title of the friction of a ball joint for errors.
+
+    An InputError is raised if a `coordinate` is given, because the friction acts on all rotations.
+    """
     owner = f'JointFriction "{validate.name("JointFriction", name)}"'
     if coordinate is not None:
         raise InputError(

@@ -169,7 +169,10 @@ def _followers(links: _Links, couplings: Sequence[Coupling], following: Containe
 
 
 def _armatures(links: _Links, constraints: Sequence[Constraint]) -> np.ndarray:
-    """Return the rotor inertia reflected to each joint of a tree, kg m^2 or kg; zero without a rotor."""
+    """Return the rotor inertia reflected to each joint of a tree, kg m^2 or kg; zero without a rotor.
+
+    `links` are the links of the tree, and `constraints` are those of the system.
+    """
     armatures = np.zeros(len(links.joints))
     for wheel, bearing, coupling in _rotors(constraints):
         if coupling.joint_i.name in links.number:

@@ -52,7 +52,8 @@ def state_functions(
     """Return the user functions f(t, state) of an element, by attribute name, for the present state.
 
     Each returned function accepts any arguments, ignores them, and evaluates the user function with the present motion
-    of the bodies in `read`.
+    of the bodies in `read`. `values` are the parameter values of the element at
+    this time.
     """
     motion = [
         x for place in read for x in (place.center, place.orientation, place.center_velocity, place.angular_velocity)

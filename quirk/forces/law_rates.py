@@ -64,7 +64,10 @@ def _internal_rates(
 
 
 def _moving(element: ForceElement, layout: LawLayout, values: dict[str, Any], tops: Sequence[Any]) -> dict[str, Jet]:
-    """Return the internal variables as jets in time, by name; `tops` are their Taylor coefficients of highest order."""
+    """Return the internal variables as jets in time, by name.
+
+    `values` contains the variables, whose Taylor coefficients of highest order are replaced by `tops`.
+    """
     return {
         name: as_jet(layout, [*values[name].taylor[:-1], top]) for name, top in zip(element.internal, tops, strict=True)
     }

@@ -99,7 +99,8 @@ def _damped(rope: ElasticRope, length: Any, unstretched: Any, elastic: Any) -> A
 def pulls(rope: ElasticRope, now: Strained) -> list[tuple[int, Any]]:
     """Return the drums on which the rope exerts a tangential force, as pairs (index of the stop, force on the surface).
 
-    These are the drums with friction and the winding drums at the ends. The force, N, is positive along the rope.
+    They are the drums with friction and the winding drums at the ends. The force, N, is positive along the rope. `now`
+    is the present state of the rope.
     """
     sides = zip(rope.sections.stops, rope.sections.before, rope.sections.behind, strict=True)
     forces = [(k, now.tension[o] - now.tension[i]) for k, i, o in sides if rope.path.drums[k]]
@@ -109,7 +110,10 @@ def pulls(rope: ElasticRope, now: Strained) -> list[tuple[int, Any]]:
 
 
 def sticking_flows(rope: ElasticRope, now: Strained) -> list[Any]:
-    """Return the flow of unstretched rope over each stop with friction, m/s, if the rope sticks there."""
+    """Return the flow of unstretched rope over each stop with friction, m/s, if the rope sticks there.
+
+    `now` is the present state of the rope.
+    """
     sticking = []
     for k, i, o in zip(rope.sections.stops, rope.sections.before, rope.sections.behind, strict=True):
         if not rope.path.drums[k]:
@@ -125,8 +129,8 @@ def flows(rope: ElasticRope, now: Strained) -> list[Any]:
 
     A rope that slips in the direction d = 1 or -1 satisfies e_o = R e_i, with the strains e before (i) and after (o)
     the stop and R = exp(d mu theta). A slack rope (d = 0) has equal strains. The time derivative of this equation is
-    linear in the flows. A stabilization term lets integration errors of the ratio decay while the rope slips by its
-    length.
+    linear in the flows. `now` is the present state of the rope. A stabilization term lets integration errors of the
+    ratio decay while the rope slips by its length.
     """
     sections, count = rope.sections, len(rope.sections.stops)
     stretch = [(1.0 + e) / L for e, L in zip(now.strain, now.unstretched, strict=True)]

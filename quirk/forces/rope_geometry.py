@@ -38,7 +38,7 @@ def surface_speed(course: RopeCourse, k: int) -> Jet:
 
 
 def bend(course: RopeCourse, k: int) -> Jet:
-    """Return the angle (rad) between the spans before and after the point `k` of the rope."""
+    """Return the angle (rad) between the spans before and after point `k` of a rope with the geometry `course`."""
     one, two = course.spans[k - 1], course.spans[k]
     across = np.cross(one, two)
     return np.sqrt(across @ across).arctan2(one @ two)

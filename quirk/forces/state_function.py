@@ -70,11 +70,11 @@ class MovingBody:
         return self.rotation @ matrix
 
     def point(self, local: Any) -> Any:
-        """Return the position in the inertial frame, m, of a point (3,) in body coordinates."""
+        """Return the position (3,) in the inertial frame, m, of the point with body coordinates `local` (3,), m."""
         return self.position + self.rotation @ np.asarray(local, dtype=object)
 
     def velocity_of(self, local: Any) -> Any:
-        """Return the velocity in the inertial frame, m/s, of a point (3,) in body coordinates."""
+        """Return the velocity (3,) in the inertial frame, m/s, of the point with body coordinates `local` (3,), m."""
         return self.velocity + np.cross(self.spin, self.rotation @ np.asarray(local, dtype=object))
 
 
@@ -113,12 +113,12 @@ class PresentBody:
         return _jets(self._R @ matrix, self._rate @ matrix)
 
     def point(self, local: Any) -> Any:
-        """Return the position in the inertial frame, m, of a point (3,) in body coordinates."""
+        """Return the position (3,) in the inertial frame, m, of the point with body coordinates `local` (3,), m."""
         local = np.asarray(local, dtype=float)
         return _jets(self._position + self._R @ local, self.velocity + self._rate @ local)
 
     def velocity_of(self, local: Any) -> Any:
-        """Return the velocity in the inertial frame, m/s, of a point (3,) in body coordinates."""
+        """Return the velocity (3,) in the inertial frame, m/s, of the point with body coordinates `local` (3,), m."""
         return self.velocity + self._rate @ np.asarray(local, dtype=float)
 
 

@@ -85,7 +85,7 @@ def differences(saved: Any, current: Any, location: str = "") -> list[str]:
 
 
 def _is_equal(first: list[float], second: list[float]) -> bool:
-    """Whether two lists of numbers are equal up to round-off of the largest number."""
+    """Whether the lists of numbers `first` and `second` are equal up to round-off of the largest number."""
     largest = np.abs([first, second]).max(initial=0.0)
     return first == second or bool((np.abs(np.subtract(first, second)) <= SAME * largest).all())
 

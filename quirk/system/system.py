@@ -115,7 +115,7 @@ class System(Renamed):
         self.configuration, self.plant = configuration, self.plant_for(configuration)
 
     def _switch(self, caller: str, names: Iterable[Any], on: bool) -> None:
-        """Enable or disable constraints and forces; `caller` is the name of the public method, for error messages."""
+        """Enable (`on` true) or disable constraints and forces; `caller` is the public method, for error messages."""
         configuration = self.configuration
         for name in sorted(self._parts.names_to_switch(caller, names)):
             configuration = configuration.switched(self[name], on)
@@ -277,19 +277,22 @@ class System(Renamed):
     def acceleration(self, state: State, t: float = 0.0, solver: str = "sparse") -> Acceleration:
         """Return the accelerations of all bodies at a state and time t, s.
 
-        Solver "sparse" is the compiled code; "dense" is the reference implementation for small systems.
+        `solver` is "sparse" for the compiled code, or "dense" for the reference implementation for small systems.
         """
         return at_state.acceleration(self, self.checked(state), self._time(t), solver)
 
     def constraint_forces(self, state: State, t: float = 0.0, solver: str = "sparse") -> ConstraintForces:
-        """Return the sum of all constraint loads on each body at a state and time t, s."""
+        """Return the sum of all constraint loads on each body at a state and time t, s.
+
+        `solver` is as for `acceleration`.
+        """
         return at_state.constraint_forces(self, self.checked(state), self._time(t), solver)
 
     def joint_loads(self, state: State, t: float = 0.0, solver: str = "sparse") -> dict[str, JointLoad]:
         """Return the load of every active constraint at a state and time t (s) by name.
 
         Loads of redundant constraints are not unique; of all solutions, the one with the least sum of ``|force|^2 +
-        |torque / load_length|^2`` over all rows is returned.
+        |torque / load_length|^2`` over all rows is returned. `solver` is as for `acceleration`.
         """
         return at_state.joint_loads(self, self.checked(state), self._time(t), solver)
 
@@ -297,7 +300,7 @@ class System(Renamed):
         """Return the first `order` time derivatives of the velocities at a state and time t, s.
 
         Order 1 gives accelerations, 2 also jerk, 3 also snap. Joint loads are included, with `order` - 1 time
-        derivatives. The state must satisfy the constraints.
+        derivatives. The state must satisfy the constraints. `solver` is as for `acceleration`.
         """
         order = validate.whole("System", "order", order)
         return at_state.derivatives(self, self.checked(state), self._time(t), order, solver)

@@ -19,7 +19,10 @@ OWNER = "plot.compare"
 
 
 def draw_differences(sheet: Sheet, result: Result, reference: Result, names: Any) -> None:
-    """Draw distances between positions, angles between orientations, and differences of joint forces."""
+    """Draw distances between positions, angles between orientations, and differences of joint forces.
+
+    `result` is compared with `reference`; `names` is the user's selection of bodies and joints, or None.
+    """
     if not isinstance(reference, Result):
         raise InputError(f"{OWNER}: other must be a result; got {reference!r}")
     bodies, joints = _common(result, reference, names)

@@ -107,7 +107,7 @@ def _free_joints(result: Result, owner: str, joints: Any) -> dict[str, list[str]
 
 
 def draw_quantities(sheet: Sheet, result: Result, curves: list[Curve]) -> None:
-    """Draw quantities over time; quantities with the same unit share axes."""
+    """Draw the quantities `curves` over time; quantities with the same unit share axes."""
     units = list(dict.fromkeys(one.unit for one in curves))
     for ax, unit in zip(sheet.axes(len(units), 1, sharex=True), units, strict=True):
         own = [one for one in curves if one.unit == unit]

@@ -14,7 +14,10 @@ from .sheet import AROUND_ZERO, Sheet
 
 
 def draw_phase(sheet: Sheet, result: Result, abscissa: Curve, ordinate: Curve) -> None:
-    """Draw one quantity over another as a phase portrait; a ring marks the first time."""
+    """Draw one quantity over another as a phase portrait; a ring marks the first time.
+
+    `abscissa` and `ordinate` are the quantities on the horizontal and vertical axis.
+    """
     (ax,) = sheet.axes(over_time=False)
     points = np.stack([abscissa.values, ordinate.values], axis=1)
     ax.plot(*points.T, linewidth=1.0)

@@ -33,7 +33,7 @@ HIDDEN = 0.2
 
 
 def color_of(number: int) -> str:
-    """Return the default color of the body with this index."""
+    """Return the default color of the body with index `number`."""
     return COLORS[number % len(COLORS)]
 
 

@@ -122,7 +122,7 @@ def _planes(constraint: Constraint, planes: Sequence[DrawnPlane], ground: float,
 
 
 def _ring(inner: float, outer: float) -> SurfaceMesh:
-    """Return a flat ring about z with two radii, m, visible from both sides."""
+    """Return a flat ring about z with the radii `inner` and `outer`, m, visible from both sides."""
     angle = np.linspace(0.0, 2 * np.pi, RING + 1)
     circle = np.stack([np.cos(angle), np.sin(angle), np.zeros(RING + 1)], axis=1)
     parts = itertools.pairwise(circle)

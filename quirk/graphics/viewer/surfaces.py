@@ -130,7 +130,7 @@ def turned(radii: Sequence[float], heights: Sequence[float], sides: int = ROUND)
 
 
 def cylinder(radius: float, half_length: float) -> SurfaceMesh:
-    """Return a cylinder about z with its center at the origin."""
+    """Return a cylinder of length 2 * `half_length` about z with its center at the origin."""
     return turned([radius, radius], [-half_length, half_length])
 
 

@@ -33,5 +33,5 @@ def identity(system: System, state: State, factory: RunFactory) -> dict[str, str
 
 
 def differences(saved: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
-    """Return the names of the digests that differ between two identities."""
+    """Return the names of the digests that differ between the identities `saved` and `current`."""
     return [name for name in {**saved, **current} if saved.get(name) != current.get(name)]

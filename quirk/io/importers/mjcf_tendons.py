@@ -135,7 +135,7 @@ def _spring(model: MjcfModel, number: int, name: str, path: SitePath) -> Constra
 
 
 def _limit(model: MjcfModel, number: int, name: str, path: SitePath) -> Constraint:
-    """Return the constraint that limits the length of a tendon."""
+    """Return the constraint that limits the length of tendon `number`."""
     shortest, longest = (float(x) for x in model.m.tendon_range[number])
     if len(path.points) == 2 and shortest <= 0:
         (one, p), (two, q) = path.points

@@ -161,7 +161,7 @@ def winding_length(owner: str, stops: Sequence[RopeStop]) -> float:
     """Return the change (m) of a rope's length by full turns of its winding drums; 0 without winding drums.
 
     Poses determine rotations only up to full turns, and therefore the length only up to multiples of the result.
-    `stops` are all points and drums of the rope; those at its ends wind the rope.
+    `stops` are all points and drums of the rope; drums at its ends wind the rope.
     """
     radii = [stop.drum.radius for stop in (stops[0], stops[-1]) if stop.drum is not None]
     if not radii:

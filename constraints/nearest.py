@@ -114,7 +114,7 @@ def at_end(table: np.ndarray, curve: int, k: int, u: float, dimension: int) -> b
 
 @shared
 def coefficients(table: np.ndarray, o: int) -> tuple[float, float, float, float, float, float]:
-    """Return TERMS polynomial coefficients in ascending powers, from element o of a table of spline coefficients on."""
+    """Return the TERMS polynomial coefficients that begin at element o of a table, in ascending powers."""
     return table[o], table[o + 1], table[o + 2], table[o + 3], table[o + 4], table[o + 5]
 
 

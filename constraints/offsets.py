@@ -50,7 +50,7 @@ def with_offsets(constraint: Constraint, offsets: Sequence[float]) -> Constraint
 
 
 def without_offsets(constraint: Constraint) -> Constraint:
-    """Return the constraint from which `with_offsets` made this copy, or the constraint itself if it has no offsets."""
+    """Return the original of a copy made by `with_offsets`, or the constraint itself if it has no offsets."""
     exact: Constraint = vars(constraint).get("exact", constraint)
     return exact
 

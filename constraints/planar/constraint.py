@@ -92,7 +92,7 @@ def coordinates(body: PlanarBody | Ground) -> np.ndarray:
 
 
 def in_body(body: PlanarBody | Ground, point: np.ndarray) -> np.ndarray:
-    """Return the coordinates (2,), m, in a body at its initial pose, of a point with coordinates (2,) in the plane."""
+    """Return the body coordinates (2,), m, at the initial pose, of the point with plane coordinates `point` (2,), m."""
     x, y, angle = coordinates(body)
     return turned(-angle) @ (point - [x, y])
 
@@ -104,9 +104,10 @@ def turned(angle: float) -> np.ndarray:
 
 
 def frame_at(plane: Plane, body: PlanarBody | Ground, point: np.ndarray, angle: float = 0.0) -> Frame:
-    """Return a frame in body coordinates, with its origin at `point` (2,), m.
+    """Return a frame fixed in a body, with its origin at `point` (2,), body coordinates, m.
 
-    Its x axis is at `angle`, rad, from the body's x axis. For the ground, both are relative to the plane.
+    Its x axis is rotated by `angle`, rad, from the body's x axis. The body coordinates of the ground are those of the
+    plane.
     """
     turn = about_normal(angle)
     if isinstance(body, Ground):

@@ -79,7 +79,7 @@ def _turns(time: np.ndarray, q: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Return the rotation vectors (nt - 1, 3), rad, body axes, between successive times.
 
     The orientations `q` (nt, 4) determine a rotation up to full turns; the mean of the angular velocities `omega`
-    (nt, 3), rad/s, at both times selects the number of turns.
+    (nt, 3), rad/s, at the two times selects the number of turns.
     """
     shortest = rotation.log(rotation.multiply(rotation.conjugate(q[:-1]), q[1:]))
     told = 0.5 * np.diff(time)[:, None] * (omega[:-1] + omega[1:])

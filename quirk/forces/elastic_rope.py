@@ -52,10 +52,10 @@ class ElasticRope(ForceElement):
     path : `RopePath` over the stops
     numbers : geometric parameters of the stops, from `RopePath.measured`
     weights : number of parallel falls of each span
-    stiffness : EA, N
+    stiffness : axial stiffness EA, N
     friction : coefficient at each stop, zero at the ends
     unstretched : unstretched length of each section between stops with friction, m
-    damping : D, N s; zero for a rope with friction or on winding drums
+    damping : damping D, force per strain rate, N s; zero for a rope with friction or on winding drums
     """
 
     drawing = ""

@@ -26,7 +26,7 @@ FORMS = ("potential", "stored", "along", "load")
 
 
 def _of_any_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `method` unchanged; its type allows any arguments, so that subclasses may override it with their own."""
+    """Return `method` unchanged; its type allows any arguments, so that overriding methods may have others."""
     return method
 
 

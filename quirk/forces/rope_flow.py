@@ -129,8 +129,8 @@ def flows(rope: ElasticRope, now: Strained) -> list[Any]:
 
     A rope that slips in the direction d = 1 or -1 satisfies e_o = R e_i, with the strains e before (i) and after (o)
     the stop and R = exp(d mu theta). A slack rope (d = 0) has equal strains. The time derivative of this equation is
-    linear in the flows. `now` is the present state of the rope. A stabilization term lets integration errors of the
-    ratio decay while the rope slips by its length.
+    linear in the flows. A stabilization term lets integration errors of the ratio decay while the rope slips by its
+    length. `now` is the present state of the rope.
     """
     sections, count = rope.sections, len(rope.sections.stops)
     stretch = [(1.0 + e) / L for e, L in zip(now.strain, now.unstretched, strict=True)]

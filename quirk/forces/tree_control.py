@@ -58,7 +58,7 @@ class TreeControl(ForceElement):
         self.ends = tuple(end for joint in self.joints or () for end in joint.ends)
 
     def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
-        """Return a copy of the element with the data of its tree in a system of given bodies and constraints.
+        """Return a copy of the element for a system with the given bodies and constraints, with data of its tree.
 
         The data are the topology, masses and geometry of the kinematic tree that contains the joints.
         """

@@ -134,7 +134,7 @@ def _merged(model: Element, scope: Element) -> list[Element]:
 
 
 def _carry(part: Element, frame: str) -> None:
-    """Make an element of a merged model refer to the named frame `frame` where it refers to the model's own frame."""
+    """Replace references to the model's own frame by `frame` in an element `part` of a merged model."""
     for element in part.walk():
         if element.tag == "model" and element is not part:
             continue

@@ -15,7 +15,7 @@ from .sdf_frames import read_pose
 
 
 def visual_shapes(visual: Element, meshes: MeshFiles) -> list[Placed]:
-    """Return the shapes of a visual; its unsupported elements are recorded as omissions later."""
+    """Return the shapes of a visual; unsupported elements stay unread and are later recorded as omissions."""
     pose, geometry, color = read_pose(visual.child("pose")), visual.child("geometry"), _color(visual)
     if geometry is None:
         meshes.left_out.note("visuals without a geometry", visual.owner)

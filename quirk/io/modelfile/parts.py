@@ -65,7 +65,7 @@ class PartMaker:
         return [item for item in items if item is not FLAWED]
 
     def part(self, name: str, reference: Path, description: str = "") -> Any:
-        """Return the part with this name, created on first use; FLAWED if its table has an error.
+        """Return the part named `name`, created on first use; FLAWED if its table has an error.
 
         `reference` is the path of the argument that refers to the part, and `description` describes this argument in
         messages.

@@ -41,7 +41,7 @@ def _section(table: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
 
 
 def _is_section(path: tuple[str, ...], value: Any) -> bool:
-    """Whether a value is written as a section: tables and lists of tables are, at the first two levels."""
+    """Whether a value is written as a section: a table or a list of tables at the first two levels."""
     tables = isinstance(value, list) and bool(value) and all(isinstance(x, Mapping) for x in value)
     return len(path) < 2 and (tables or isinstance(value, Mapping))
 

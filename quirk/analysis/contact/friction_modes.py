@@ -343,6 +343,21 @@ def _has_reversed(heading: tuple[float, ...], direction: tuple[float, ...]) -> b
     return len(heading) == len(direction) and bool(np.dot(heading, direction) < 0.0)
 
 
+def _keeps_direction(
+    friction: StickSlip, before: FrictionMode, heading: tuple[float, ...], ends: bool, slow: bool
+) -> bool:
+    """Whether the compiled model of the sliding state `before` is valid for slip in the direction `heading`.
+
+    `ends` is true at the end of slip, and `slow` if slip is less than FASTER ENDS times its floor. The compiled model
+    contains the direction of friction with a constant load, which turns, and of other friction at the end of slip.
+    Impacts reverse both.
+    """
+    differs = _has_turned if friction.takes == CONSTANT else _has_reversed
+    if differs(heading, before.direction) or before.is_ending != ends:
+        return False
+    return not _renews_direction(friction) or ends or slow or before.ending_speed > before.floor
+
+
 def sliding_mode(
     friction: StickSlip,
     element: FrictionElement,
@@ -369,32 +384,23 @@ def sliding_mode(
     e = found.slip_directions[k]
     assert e is not None
     heading, slips = tuple(float(part) for part in e), element.slip_direction is not None
-    # The compiled model contains the direction of friction with a constant load, which turns, and of other friction at
-    # the end of slip. Impacts reverse both.
-    differs = _has_turned if friction.takes == CONSTANT else _has_reversed
-    was_sliding = (
-        before is not None
-        and before.sticking_components is None
-        and before.side == side
-        and before.reversal_speed == 0.0
-    )
-    keeps_direction = before is not None and not differs(heading, before.direction)
+    sliding_before = before if before is not None and before.sticking_components is None else None
     ends = (
         slips
         and _renews_direction(friction)
-        and before is not None
-        and before.sticking_components is None
-        and _is_ending(before, element.slip_speed)
+        and sliding_before is not None
+        and _is_ending(sliding_before, element.slip_speed)
     )
-    keeps_direction = keeps_direction and before is not None and before.is_ending == ends
     level = ENDS * floor if element.slip_speed >= (1 - ROUND_OFF) * FASTER * ENDS * floor else floor
-    if _renews_direction(friction) and not ends:
-        keeps_direction = (
-            keeps_direction and before is not None and (before.ending_speed > before.floor or level == floor)
-        )
-    if slips and before is not None and was_sliding and keeps_direction:
+    if (
+        slips
+        and sliding_before is not None
+        and sliding_before.side == side
+        and sliding_before.reversal_speed == 0.0
+        and _keeps_direction(friction, sliding_before, heading, ends, level == floor)
+    ):
         # Continued sliding reuses the compiled model if its load is shared as before.
-        return replace(before, slip_direction=heading, load_rows=load)
+        return replace(sliding_before, slip_direction=heading, load_rows=load)
     # Slip that begins without an event of its load was not held, as rows were redundant.
     creeps = before is not None and (before.sticking_components is None or slips)
     creep = before.creep if before is not None and creeps else None

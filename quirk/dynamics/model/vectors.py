@@ -87,13 +87,28 @@ def cross(a: Any, b: Any) -> Any:
 
 
 @traced
+def body_rows_times(array: np.ndarray, o: int, a: Any) -> Any:
+    """Return M a for the matrix M (3, 3) of one body, stored by rows in every eighth element from element `o` on."""
+    return dot(body_vector(array, o), a), dot(body_vector(array, o + 24), a), dot(body_vector(array, o + 48), a)
+
+
+@traced
+def body_columns_times(array: np.ndarray, o: int, a: Any) -> Any:
+    """Return M^T a for the matrix M (3, 3) of one body, stored by rows in every eighth element from element `o` on."""
+    return (
+        at(array, o) * a[0] + at(array, o + 24) * a[1] + at(array, o + 48) * a[2],
+        at(array, o + 8) * a[0] + at(array, o + 32) * a[1] + at(array, o + 56) * a[2],
+        at(array, o + 16) * a[0] + at(array, o + 40) * a[1] + at(array, o + 64) * a[2],
+    )
+
+
+@traced
 def turned(kin: np.ndarray, k: int, a: Any) -> Any:
     """Return R a, the inertial components of a vector a in body axes.
 
     The kinematics of the body, which contain its rotation matrix R, begin at element `k` of `kin`.
     """
-    R = k + 8 * ROTATION
-    return dot(body_vector(kin, R), a), dot(body_vector(kin, R + 24), a), dot(body_vector(kin, R + 48), a)
+    return body_rows_times(kin, k + 8 * ROTATION, a)
 
 
 @traced
@@ -102,12 +117,7 @@ def back(kin: np.ndarray, k: int, a: Any) -> Any:
 
     The kinematics of the body, which contain its rotation matrix R, begin at element `k` of `kin`.
     """
-    R = k + 8 * ROTATION
-    return (
-        at(kin, R) * a[0] + at(kin, R + 24) * a[1] + at(kin, R + 48) * a[2],
-        at(kin, R + 8) * a[0] + at(kin, R + 32) * a[1] + at(kin, R + 56) * a[2],
-        at(kin, R + 16) * a[0] + at(kin, R + 40) * a[1] + at(kin, R + 64) * a[2],
-    )
+    return body_columns_times(kin, k + 8 * ROTATION, a)
 
 
 @traced
@@ -116,12 +126,7 @@ def scaled(kin: np.ndarray, k: int, a: Any) -> Any:
 
     The kinematics of the body begin at element `k` of `kin`.
     """
-    W = k + 8 * METRIC
-    return (
-        at(kin, W) * a[0] + at(kin, W + 24) * a[1] + at(kin, W + 48) * a[2],
-        at(kin, W + 8) * a[0] + at(kin, W + 32) * a[1] + at(kin, W + 56) * a[2],
-        at(kin, W + 16) * a[0] + at(kin, W + 40) * a[1] + at(kin, W + 64) * a[2],
-    )
+    return body_columns_times(kin, k + 8 * METRIC, a)
 
 
 @traced

@@ -19,7 +19,6 @@ import numpy as np
 from quirk.dynamics.model.layout import (
     FACTOR,
     GRAVITY,
-    INVERSE_FACTOR,
     INVERSE_MASS,
     MASS,
     MOMENT,
@@ -29,7 +28,18 @@ from quirk.dynamics.model.layout import (
     UNLIKE,
 )
 from quirk.dynamics.model.layout import VELOCITY as SPEED
-from quirk.dynamics.model.vectors import add3, body_vector, cross, dot, minus, plus, times, turned
+from quirk.dynamics.model.vectors import (
+    add3,
+    body_columns_times,
+    body_rows_times,
+    body_vector,
+    cross,
+    dot,
+    minus,
+    plus,
+    times,
+    turned,
+)
 from quirk.jit.compilation import kernel
 from quirk.jit.record import record
 from quirk.jit.simd import add, at, put, splat, store
@@ -38,7 +48,7 @@ from ..kernels.bodies import CON, KIN, POSES, STATE, WRENCH
 from ..kernels.constraint_solve import add_constraint_loads, clear
 from ..kernels.mechanism import Mechanism
 from ..kernels.workspace import PASSES
-from ..tangent.bodies import columns_of, matrix_times, move
+from ..tangent.bodies import inertial_moment, move
 from ..tangent.motion_tangents import keep_motion
 from ..tangent.tables import LEVELS, Tangents
 from .elements import OF_BODY, ON_BODY, Sums, laws_back, relations_back
@@ -97,7 +107,7 @@ def pull_rates(
         add3(
             work.wrench,
             f + MOMENT,
-            columns_of(constants, c + 8 * FACTOR, body_vector(slope_gradient, s + 8 * OMEGA)),
+            body_columns_times(constants, c + 8 * FACTOR, body_vector(slope_gradient, s + 8 * OMEGA)),
             1.0,
         )
     if work.x.shape[0] > 0:
@@ -148,7 +158,7 @@ def pull_bodies(mechanism: Mechanism, pullback: Pullback, y: np.ndarray, ydot: n
         b, lane = slot // 8, slot % 8
         s, k, c, f = b * STATE + lane, b * KIN + lane, b * CON + lane, b * WRENCH + lane
         force = times(body_vector(work.wrench, f), at(constants, c + 8 * INVERSE_MASS))
-        u = matrix_times(constants, c + 8 * FACTOR, body_vector(work.wrench, f + MOMENT))
+        u = body_rows_times(constants, c + 8 * FACTOR, body_vector(work.wrench, f + MOMENT))
         moment = turned(work.kin, k, u)
         a, alpha, omega = (
             body_vector(ydot, s + 8 * SPEED),
@@ -160,11 +170,11 @@ def pull_bodies(mechanism: Mechanism, pullback: Pullback, y: np.ndarray, ydot: n
             put(sums.loads, ON_BODY * slot + 3 + i, moment[i])
         weight = minus(body_vector(constants, c + 8 * GRAVITY), a)
         add(pullback.numbers, NUMBERS * slot, dot(force, weight))
-        momentum = matrix_times(constants, c + 8 * UNLIKE, omega)
-        inertial = columns_of(constants, c + 8 * INVERSE_FACTOR, matrix_times(constants, c + 8 * INVERSE_FACTOR, alpha))
+        momentum = body_rows_times(constants, c + 8 * UNLIKE, omega)
+        inertial = inertial_moment(constants, c, alpha)
         by_turn = cross(u, plus(inertial, cross(omega, momentum)))
         across = cross(u, omega)
-        by_spin = minus(cross(u, momentum), matrix_times(constants, c + 8 * UNLIKE, across))
+        by_spin = minus(cross(u, momentum), body_rows_times(constants, c + 8 * UNLIKE, across))
         for i in range(3):
             add(pullback.gravity, i, at(constants, c + 8 * MASS) * force[i])
             add(sums.bodies, OF_BODY * slot + 3 + i, by_turn[i])
@@ -271,7 +281,9 @@ def weigh_displacement(
         w, v, of_w, of_v = at(y, q), body_vector(y, q + 8), at(gradient, q), body_vector(gradient, q + 8)
         turn = times(plus(minus(times(of_v, w), times(v, of_w)), cross(of_v, v)), 0.5)
         add3(wrench, f, body_vector(gradient, s + 8 * POSITION), 1.0)
-        add3(wrench, f + MOMENT, columns_of(constants, c + 8 * FACTOR, turn), 1.0)
+        add3(wrench, f + MOMENT, body_columns_times(constants, c + 8 * FACTOR, turn), 1.0)
     else:
         add3(wrench, f, body_vector(gradient, s + 8 * SPEED), 1.0)
-        add3(wrench, f + MOMENT, columns_of(constants, c + 8 * FACTOR, body_vector(gradient, s + 8 * OMEGA)), 1.0)
+        add3(
+            wrench, f + MOMENT, body_columns_times(constants, c + 8 * FACTOR, body_vector(gradient, s + 8 * OMEGA)), 1.0
+        )

@@ -15,8 +15,17 @@ import numpy as np
 
 from quirk.autodiff.elementary import apply
 from quirk.constraints.relation import LANES
-from quirk.dynamics.model.layout import FACTOR, INVERSE_FACTOR, INVERSE_MASS, OMEGA, UNLIKE
-from quirk.dynamics.model.vectors import back, body_vector, cross, load3, plus, times
+from quirk.dynamics.model.layout import FACTOR, INVERSE_MASS, OMEGA, UNLIKE
+from quirk.dynamics.model.vectors import (
+    back,
+    body_columns_times,
+    body_rows_times,
+    body_vector,
+    cross,
+    load3,
+    plus,
+    times,
+)
 from quirk.forces.place import PLACEMENT
 from quirk.jit.compilation import kernel
 from quirk.jit.components import component
@@ -26,7 +35,7 @@ from quirk.jit.tracing import traced
 from ..kernels.applied import Forces
 from ..kernels.bodies import CON, KIN, STATE
 from ..kernels.mechanism import Mechanism
-from ..tangent.bodies import SPINNING, TURN, accelerate, columns_of, matrix_times, move
+from ..tangent.bodies import SPINNING, TURN, accelerate, inertial_moment, move
 from ..tangent.elements import (
     OF_LAWS,
     OF_RELATIONS,
@@ -359,13 +368,15 @@ def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin:
             continue
         s, c, seed = slot // 8 * STATE + slot % 8, slot // 8 * CON + slot % 8, SEED * slot
         omega, alpha = body_vector(y, s + 8 * OMEGA), body_vector(ydot, s + 8 * OMEGA)
-        momentum = matrix_times(constants, c + 8 * UNLIKE, omega)
-        inertial = columns_of(constants, c + 8 * INVERSE_FACTOR, matrix_times(constants, c + 8 * INVERSE_FACTOR, alpha))
+        momentum = body_rows_times(constants, c + 8 * UNLIKE, omega)
+        inertial = inertial_moment(constants, c, alpha)
         torque = plus(inertial, cross(omega, momentum))
         turn, spinning = load3(implicit.seeds, seed + TURN), load3(implicit.seeds, half + seed + SPINNING)
-        by_pose = columns_of(constants, c + 8 * FACTOR, cross(torque, turn))
-        by_velocity = plus(cross(spinning, momentum), cross(omega, matrix_times(constants, c + 8 * UNLIKE, spinning)))
-        by_velocity = columns_of(constants, c + 8 * FACTOR, by_velocity)
+        by_pose = body_columns_times(constants, c + 8 * FACTOR, cross(torque, turn))
+        by_velocity = plus(
+            cross(spinning, momentum), cross(omega, body_rows_times(constants, c + 8 * UNLIKE, spinning))
+        )
+        by_velocity = body_columns_times(constants, c + 8 * FACTOR, by_velocity)
         add3(implicit.by_pose, PAIR * pair + 24, by_pose)
         add3(implicit.by_velocity, PAIR * pair + 24, times(by_velocity, -1.0))
 
@@ -386,7 +397,7 @@ def scaled_moment(constants: Any, c: Any, kin: Any, k: Any, moment: Any) -> Any:
     `moment` is given in the inertial frame. The constants of the body begin at element c of `constants`, and its
     kinematics at element k of `kin`.
     """
-    return columns_of(constants, c + 8 * FACTOR, back(kin, k, moment))
+    return body_columns_times(constants, c + 8 * FACTOR, back(kin, k, moment))
 
 
 @traced

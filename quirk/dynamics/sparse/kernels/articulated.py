@@ -23,6 +23,7 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import add, at, load, put, store
 
 from .inertia import (
+    FACTOR_ROW,
     add_inertia,
     eliminate_freedom,
     inertia_of,
@@ -112,11 +113,11 @@ def factorise_root(inertia: np.ndarray, o: int, factors: np.ndarray, f: int) -> 
     k = 0
     for i in range(3):
         for j in range(i, 3):
-            put(factors, f + 6 * j + i, at(inertia, o + k))
-            put(factors, f + 6 * (j + 3) + i + 3, at(inertia, o + TURNS + k))
+            put(factors, f + FACTOR_ROW * j + i, at(inertia, o + k))
+            put(factors, f + FACTOR_ROW * (j + 3) + i + 3, at(inertia, o + TURNS + k))
             k += 1
         for j in range(3):
-            put(factors, f + 6 * (j + 3) + i, at(inertia, o + MIXED + 3 * i + j))
+            put(factors, f + FACTOR_ROW * (j + 3) + i, at(inertia, o + MIXED + 3 * i + j))
     factorise_inertia(factors, f)
 
 
@@ -127,11 +128,11 @@ def factorise_inertia(factors: np.ndarray, f: int) -> None:
     The lower triangle of the inertia is stored by rows, in a matrix (6, 6) that begins at index f of `factors`.
     """
     for i in range(6):
-        inverse = 1.0 / at(factors, f + 7 * i)
+        inverse = 1.0 / at(factors, f + (FACTOR_ROW + 1) * i)
         for j in range(i + 1, 6):
-            share = at(factors, f + 6 * j + i) * inverse
+            share = at(factors, f + FACTOR_ROW * j + i) * inverse
             for m in range(j, 6):
-                add(factors, f + 6 * m + j, -share * at(factors, f + 6 * m + i))
+                add(factors, f + FACTOR_ROW * m + j, -share * at(factors, f + FACTOR_ROW * m + i))
         for j in range(i + 1, 6):
-            put(factors, f + 6 * j + i, at(factors, f + 6 * j + i) * inverse)
-        put(factors, f + 7 * i, inverse)
+            put(factors, f + FACTOR_ROW * j + i, at(factors, f + FACTOR_ROW * j + i) * inverse)
+        put(factors, f + (FACTOR_ROW + 1) * i, inverse)

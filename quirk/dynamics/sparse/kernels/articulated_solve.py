@@ -13,7 +13,7 @@ from quirk.dynamics.model.vectors import add3, body_vector, cross, dot, minus, p
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import add, at, put, splat, store
 
-from .inertia import Triple, matrix_times, numbers3, put3, symmetric_times, transposed_times
+from .inertia import FACTOR_ROW, Triple, matrix_times, numbers3, put3, symmetric_times, transposed_times
 from .tree import (
     ALONE,
     ARM_CHILD,
@@ -147,14 +147,14 @@ def solve_root(tree: Tree, r: int) -> None:
     for i in range(6):
         value = -at(tree.bias, w + 8 * i)
         for j in range(i):
-            value -= at(factors, f + 6 * i + j) * at(a, w + 8 * j)
+            value -= at(factors, f + FACTOR_ROW * i + j) * at(a, w + 8 * j)
         put(a, w + 8 * i, value)
     for i in range(6):
-        put(a, w + 8 * i, at(a, w + 8 * i) * at(factors, f + 7 * i))
+        put(a, w + 8 * i, at(a, w + 8 * i) * at(factors, f + (FACTOR_ROW + 1) * i))
     for k in range(6):
         i = 5 - k
         for j in range(i + 1, 6):
-            add(a, w + 8 * i, -at(factors, f + 6 * j + i) * at(a, w + 8 * j))
+            add(a, w + 8 * i, -at(factors, f + FACTOR_ROW * j + i) * at(a, w + 8 * j))
 
 
 @kernel

@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 
 from quirk.dynamics.model.layout import INVERSE_FACTOR, ROTATION
-from quirk.dynamics.model.vectors import body_vector, cross, load3, plus, store3, times
+from quirk.dynamics.model.vectors import body_columns_times, body_vector, cross, load3, plus, store3, times
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import add, at, lane_of, load, root, splat, store, zero_of
 from quirk.jit.tracing import traced
 
+from .inertia import FACTOR_ROW
 from .recursion import (
     ALIGNMENT,
     ALONE,
@@ -45,31 +46,22 @@ from .recursion import (
     HINGE,
     MOMENTUM_SHIFT,
     PRESENT_ARM,
+    ROW,
     ROWS,
     SECOND_AXIS,
     SLIDER,
     UNIVERSAL,
     Recursion,
 )
+from .recursion_vectors import place_of
 
-# Number of elements between the first force component and the first moment component of eight wrenches.
-TO_MOMENT = 24
+# Elements from the force to the moment of eight wrenches, and from the x to the y and z components of either.
+TO_MOMENT, TO_Y, TO_Z = 24, 8, 16
 
 
 def square_root(x: Any) -> Any:
     """Return the square root of a scalar, in compiled code."""
     return lane_of(root(splat(x)), 0)
-
-
-def columns_of_one(array: Any, o: Any, a: Any) -> Any:
-    """Return M^T a for the matrix M (3, 3) of one body and a vector a.
-
-    `array` is in blocks of eight bodies: the elements of M are stored by rows from index o on, at intervals of eight.
-    """
-    return tuple(
-        at(array, o + 8 * c) * a[0] + at(array, o + 24 + 8 * c) * a[1] + at(array, o + 48 + 8 * c) * a[2]
-        for c in range(3)
-    )
 
 
 @traced
@@ -81,8 +73,10 @@ def wrench_of_side(
     The forces begin at index f of G, the scaled moments at index m; `sign` is the factor of the forces, 1 or -1. The
     data of the body begin at index k of `kin`, c of `constants` and b of `bodies`.
     """
-    force = columns_of_one(bodies, b + 8 * ALIGNMENT, columns_of_one(kin, k + 8 * ROTATION, load3(G, f)))
-    moment = columns_of_one(bodies, b + 8 * ALIGNMENT, columns_of_one(constants, c + 8 * INVERSE_FACTOR, load3(G, m)))
+    force = body_columns_times(bodies, b + 8 * ALIGNMENT, body_columns_times(kin, k + 8 * ROTATION, load3(G, f)))
+    moment = body_columns_times(
+        bodies, b + 8 * ALIGNMENT, body_columns_times(constants, c + 8 * INVERSE_FACTOR, load3(G, m))
+    )
     force = times(force, sign)
     store3(wrench, 0, force)
     store3(wrench, TO_MOMENT, plus(moment, cross(body_vector(bodies, b + 8 * CENTER), force)))
@@ -100,7 +94,7 @@ def eliminate_load_along(array: Any, a: Any, matrix: Any, m: Any, carried: Any, 
     store(matrix, m, load_along * root(splat(compliance)))
     taken = load_along * compliance
     for c in range(6):
-        momentum = at(array, a + MOMENTUM_SHIFT + c + c // 3)
+        momentum = at(array, a + MOMENTUM_SHIFT + place_of(c))
         store(carried, o + 8 * c, load(carried, o + 8 * c) - taken * momentum)
 
 
@@ -112,8 +106,8 @@ def eliminate_rotation_load(joints: Any, j: Any, matrix: Any, m: Any, carried: A
     `carried`, are replaced by the wrenches that the joint transmits, which have no moment about z. The data of the
     joint begin at index j of `joints`.
     """
-    eliminate_load_along(joints, j + FREEDOM, matrix, m, carried, o, load(carried, o + TO_MOMENT + 16))
-    store(carried, o + TO_MOMENT + 16, zero_of(carried))
+    eliminate_load_along(joints, j + FREEDOM, matrix, m, carried, o, load(carried, o + TO_MOMENT + TO_Z))
+    store(carried, o + TO_MOMENT + TO_Z, zero_of(carried))
 
 
 @traced
@@ -124,8 +118,8 @@ def eliminate_translation_load(array: Any, a: Any, matrix: Any, m: Any, carried:
     `carried`, are replaced by the wrenches that the joint transmits, which have no force along z. The data of the
     degree of freedom begin at index a of `array`.
     """
-    eliminate_load_along(array, a, matrix, m, carried, o, load(carried, o + 16))
-    store(carried, o + 16, zero_of(carried))
+    eliminate_load_along(array, a, matrix, m, carried, o, load(carried, o + TO_Z))
+    store(carried, o + TO_Z, zero_of(carried))
 
 
 @traced
@@ -139,7 +133,7 @@ def eliminate_second_axis_load(
     joint transmits. The data of the joint begin at index j of `joints` and k of `blocks`.
     """
     x, y = at(joints, j + SECOND_AXIS), at(joints, j + SECOND_AXIS + 1)
-    along = load(carried, o + TO_MOMENT) * x + load(carried, o + TO_MOMENT + 8) * y
+    along = load(carried, o + TO_MOMENT) * x + load(carried, o + TO_MOMENT + TO_Y) * y
     eliminate_load_along(blocks, k, matrix, m, carried, o, along)
 
 
@@ -148,8 +142,7 @@ def root_of_inverse(blocks: Any, k: Any) -> Any:
 
     The inverse J^-1 of the rotational inertia begins at index k of `blocks`.
     """
-    a, b, c = (at(blocks, k + i) for i in range(3))
-    d, e, f = at(blocks, k + 5), at(blocks, k + 6), at(blocks, k + 10)
+    (a, b, c), (d, e), (f,) = ([at(blocks, k + ROW * i + c) for c in range(i, 3)] for i in range(3))
     l00 = square_root(a)
     l10, l20 = b / l00, c / l00
     l11 = square_root(d - l10 * l10)
@@ -174,7 +167,7 @@ def eliminate_ball_loads(
     store(matrix, m + lanes, y * l11 + z * l21)
     store(matrix, m + lanes + lanes, z * l22)
     for c in range(3):
-        given = [at(joints, j + GIVEN_BY_SHIFT + 4 * c + i) for i in range(3)]
+        given = [at(joints, j + GIVEN_BY_SHIFT + ROW * c + i) for i in range(3)]
         store(carried, o + 8 * c, load(carried, o + 8 * c) - (x * given[0] + y * given[1] + z * given[2]))
     zero = zero_of(carried)
     store3(carried, o + TO_MOMENT, (zero, zero, zero))
@@ -191,9 +184,9 @@ def eliminate_free_body_loads(blocks: Any, k: Any, matrix: Any, m: Any, carried:
     for i in range(6):
         value = load(carried, o + 8 * i)
         for c in range(i):
-            value = value - found[c] * at(blocks, k + 6 * i + c)
+            value = value - found[c] * at(blocks, k + FACTOR_ROW * i + c)
         found.append(value)
-        store(matrix, m, value * root(splat(at(blocks, k + 7 * i))))
+        store(matrix, m, value * root(splat(at(blocks, k + (FACTOR_ROW + 1) * i))))
         m = m + lanes
 
 
@@ -205,7 +198,7 @@ def add_to_parent(joints: Any, j: Any, array: Any, b: Any, carried: Any, o: Any,
     `up` for the parent. The vector from the joint point of the parent to that of the body begins at index b of `array`,
     the data of the joint at index j of `joints`.
     """
-    E = [[at(joints, j + ROWS + 4 * i + c) for c in range(3)] for i in range(3)]
+    E = [[at(joints, j + ROWS + ROW * i + c) for c in range(3)] for i in range(3)]
     force, moment = load3(carried, o), load3(carried, o + TO_MOMENT)
     force = tuple(row[0] * force[0] + row[1] * force[1] + row[2] * force[2] for row in E)
     moment = tuple(row[0] * moment[0] + row[1] * moment[1] + row[2] * moment[2] for row in E)
@@ -250,9 +243,9 @@ def eliminate_joint_loads(
     elif kind == FREE:
         eliminate_free_body_loads(blocks, k, matrix, m, carried, o, lanes)
     elif kind == DRIVEN_HINGE:
-        store(matrix, m, load(carried, o + TO_MOMENT + 16))
+        store(matrix, m, load(carried, o + TO_MOMENT + TO_Z))
     elif kind == DRIVEN_SLIDER:
-        store(matrix, m, load(carried, o + 16))
+        store(matrix, m, load(carried, o + TO_Z))
 
 
 @kernel
@@ -304,10 +297,10 @@ def load_free_body(joints: Any, j: Any, blocks: Any, k: Any, along: Any, a: Any)
     The loads, scaled by the factorized inertia, begin at index a of `along`. The data of the body begin at index j of
     `joints` and k of `blocks`.
     """
-    scaled = [at(along, a + c) / square_root(at(blocks, k + 7 * c)) for c in range(6)]
+    scaled = [at(along, a + c) / square_root(at(blocks, k + (FACTOR_ROW + 1) * c)) for c in range(6)]
     for i in range(6):
-        products = [scaled[c] * at(blocks, k + 6 * i + c) for c in range(i)]
-        add(joints, j + FORCE + i + i // 3, -sum_of([scaled[i], *products]))
+        products = [scaled[c] * at(blocks, k + FACTOR_ROW * i + c) for c in range(i)]
+        add(joints, j + FORCE + place_of(i), -sum_of([scaled[i], *products]))
 
 
 def sum_of(terms: Any) -> Any:

@@ -18,6 +18,9 @@ from .tree import COMPLIANCE, MIXED, MOMENTUM, TURNS
 # Row and column of each stored element of a symmetric matrix (3, 3), its upper triangle.
 UPPER = [(i, j) for i in range(3) for j in range(i, 3)]
 
+# Elements per row of the triangular factor (6, 6) of the articulated inertia of a free body.
+FACTOR_ROW = 6
+
 Triple = tuple[float, float, float]
 
 

@@ -27,6 +27,9 @@ from quirk.jit.record import record
 # Kinds of joints. FREE is a body without a joint to a parent; the last two are hinges and sliders with a driver.
 HINGE, BALL, FREE, WELD, SLIDER, CYLINDRICAL, UNIVERSAL, DRIVEN_HINGE, DRIVEN_SLIDER = range(9)
 
+# Elements of a vector of one joint, and of a row of a matrix (3, 3); the last one is not used.
+ROW = 4
+
 # Integers of each joint:
 #   KIND: kind of the joint
 #   PARENT: index in `joints` of the first element of the parent, which may be the ground

@@ -34,6 +34,7 @@ from .recursion import (
     OMEGA,
     POSTURE,
     QUATERNION,
+    ROW,
     ROWS,
     SHIFT,
     SHIFT_BIAS,
@@ -160,8 +161,8 @@ def store_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any,
     zero = zero_of(joints)
     x, y, z = zip(*E, strict=True)
     store_rows(joints, j + COLUMNS, JOINT_NUMBERS, [*x, zero, *y, zero])
-    store_rows(joints, j + COLUMNS + 8, JOINT_NUMBERS, [*z, zero, *E[0], zero])
-    store_rows(joints, j + ROWS + 4, JOINT_NUMBERS, [*E[1], zero, *E[2], zero])
+    store_rows(joints, j + COLUMNS + 2 * ROW, JOINT_NUMBERS, [*z, zero, *E[0], zero])
+    store_rows(joints, j + ROWS + ROW, JOINT_NUMBERS, [*E[1], zero, *E[2], zero])
     store_rows(joints, j + SHIFT_BIAS, JOINT_NUMBERS, [*shift, zero, *turn, zero])
     store_rows(joints, j + FORCE, JOINT_NUMBERS, [*force, zero, *moment, zero])
 

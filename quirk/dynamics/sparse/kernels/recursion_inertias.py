@@ -21,6 +21,7 @@ from quirk.jit.simd import at, lane_of, load4, put, spread, store4
 from quirk.jit.tracing import specialized, traced
 
 from .articulated import factorise_inertia
+from .inertia import FACTOR_ROW
 from .recursion import (
     ADDED_TO,
     ARM,
@@ -42,6 +43,7 @@ from .recursion import (
     MASS_AFTER,
     MOMENT,
     PRESENT_ARM,
+    ROW,
     ROWS,
     SHIFT_BIAS,
     SLIDER,
@@ -81,7 +83,7 @@ def body_inertia(constants: Any, joints: Any, articulated: Any, b: Any, j: Any, 
     mass = [load4(constants, b + MASS_AFTER - k) for k in range(3)]
     rows = [*mass, *load_vectors(constants, b + LOWER), *load_vectors(constants, b + TURNS)]
     rows += [load4(joints, j + FORCE), load4(joints, j + MOMENT)]
-    rows = [row + load4(articulated, children + 4 * k) for k, row in enumerate(rows)]
+    rows = [row + load4(articulated, children + ROW * k) for k, row in enumerate(rows)]
     return rows[:3], rows[3:6], rows[6:9], rows[9], rows[10]
 
 
@@ -116,7 +118,7 @@ def transmit_inertia(
     M, T, J, force, moment = reduced
     shifts, turns = (sum(row is not None for row in rows) for rows in (M, J))
     columns = load_vectors(joints, j + COLUMNS)
-    E = [[at(joints, j + ROWS + 4 * k + m) for m in range(3)] for k in range(3)]
+    E = [[at(joints, j + ROWS + ROW * k + m) for m in range(3)] for k in range(3)]
     arm, around = [at(constants, b + ARM + k) for k in range(3)], load4(constants, b + ARM)
     if turns:
         turn = [at(joints, j + TURN_BIAS + k) for k in range(3)]
@@ -143,7 +145,7 @@ def transmit_inertia(
     force = force + combined(bias, M)
     around_parent = around_parent + combined(bias, upper)
     for k, row in enumerate([*M, *lower, *J_new, force, around_parent]):
-        store4(articulated, total + 4 * k, load4(articulated, added_to + 4 * k) + row)
+        store4(articulated, total + ROW * k, load4(articulated, added_to + ROW * k) + row)
 
 
 @traced
@@ -385,10 +387,10 @@ def gather_free(
     M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
     for row in range(3):
         for c in range(row + 1):
-            put(blocks, k + 6 * row + c, lane_of(M[row], c))
-            put(blocks, k + 6 * (row + 3) + c + 3, lane_of(J[row], c))
+            put(blocks, k + FACTOR_ROW * row + c, lane_of(M[row], c))
+            put(blocks, k + FACTOR_ROW * (row + 3) + c + 3, lane_of(J[row], c))
         for c in range(3):
-            put(blocks, k + 6 * (row + 3) + c, lane_of(T[row], c))
+            put(blocks, k + FACTOR_ROW * (row + 3) + c, lane_of(T[row], c))
     store4(joints, j + FORCE, force)
     store4(joints, j + MOMENT, moment)
 

@@ -16,6 +16,7 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import add, at, load4, put, store4
 from quirk.jit.tracing import specialized
 
+from .inertia import FACTOR_ROW
 from .recursion import (
     ALONE_TURN,
     ARM,
@@ -52,6 +53,7 @@ from .recursion_vectors import (
     cross4,
     lanes_of,
     load_vectors,
+    place_of,
 )
 
 # Unit vector along z.
@@ -175,16 +177,17 @@ def move_free(joints: np.ndarray, blocks: np.ndarray, j: int, f: int) -> None:
     accelerations are stored in `joints`.
     """
     for i in range(6):
-        value = -at(joints, j + FORCE + i + i // 3)
+        value = -at(joints, j + FORCE + place_of(i))
         for m in range(i):
-            value -= at(blocks, f + 6 * i + m) * at(joints, j + SHIFT + m + m // 3)
-        put(joints, j + SHIFT + i + i // 3, value)
+            value -= at(blocks, f + FACTOR_ROW * i + m) * at(joints, j + SHIFT + place_of(m))
+        put(joints, j + SHIFT + place_of(i), value)
     for i in range(6):
-        put(joints, j + SHIFT + i + i // 3, at(joints, j + SHIFT + i + i // 3) * at(blocks, f + 7 * i))
+        put(joints, j + SHIFT + place_of(i), at(joints, j + SHIFT + place_of(i)) * at(blocks, f + (FACTOR_ROW + 1) * i))
     for k in range(6):
         i = 5 - k
         for m in range(i + 1, 6):
-            add(joints, j + SHIFT + i + i // 3, -at(blocks, f + 6 * m + i) * at(joints, j + SHIFT + m + m // 3))
+            factor = at(blocks, f + FACTOR_ROW * m + i)
+            add(joints, j + SHIFT + place_of(i), -factor * at(joints, j + SHIFT + place_of(m)))
 
 
 @kernel

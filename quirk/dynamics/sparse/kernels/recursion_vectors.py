@@ -8,7 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 from quirk.dynamics.model.vectors import dot, plus, times
+from quirk.jit.compilation import shared
 from quirk.jit.simd import at, gathered, load, load4, permuted, shuffled, spread, store, store4, transposed8
+
+from .recursion import ROW
+
+
+@shared
+def place_of(c: int) -> int:
+    """Return the index of component c (0 to 5) of a load or acceleration, which is stored as two vectors."""
+    return ROW * (c // 3) + c % 3
 
 
 def turned_forward(a: Any) -> Any:
@@ -50,13 +59,13 @@ def symmetric(rows: Any) -> Any:
 
 def load_vectors(array: Any, o: Any) -> Any:
     """Return three successive vectors of four elements from an array, from index o on."""
-    return [load4(array, o + 4 * k) for k in range(3)]
+    return [load4(array, o + ROW * k) for k in range(3)]
 
 
 def store_vectors(array: Any, o: Any, rows: Any) -> None:
     """Store three vectors of four elements successively in an array, from index o on."""
     for k, row in enumerate(rows):
-        store4(array, o + 4 * k, row)
+        store4(array, o + ROW * k, row)
 
 
 def sum_of_lanes(a: Any) -> Any:

@@ -45,6 +45,7 @@ from ..kernels.recursion import (
     MASS_MOMENT,
     POINT_FROM_CENTER,
     POSTURE,
+    ROW,
     SECOND_NUMBERS,
     SLIDER,
     SLIDING,
@@ -310,6 +311,55 @@ def frames_along(z: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.asarray(rotation.multiply(q, about_z))
 
 
+class _JointFrames(NamedTuple):
+    """Joint frames of the bodies of a forest, in the order of flat arrays with padding.
+
+    Attributes
+    ----------
+    turned, frames : (lanes, 4) and (lanes, 3, 3) rotations from joint frames to body axes, quaternions and matrices
+    origins : (lanes, 3) joint points relative to the centers of mass, in body axes, m
+    """
+
+    turned: np.ndarray
+    frames: np.ndarray
+    origins: np.ndarray
+
+    @classmethod
+    def of(cls, chain: Links, lanes: int) -> _JointFrames:
+        """Return the joint frames of the bodies of the forest `chain`, in arrays of size `lanes`."""
+        n, turned, origins = len(chain.body), np.tile(rotation.IDENTITY, (lanes, 1)), np.zeros((lanes, 3))
+        hinged = np.isin(chain.kind, (HINGE, CYLINDRICAL, DRIVEN_HINGE, UNIVERSAL))
+        turned[:n][hinged] = alignments(chain.axis[hinged, 0])
+        welded = np.isin(chain.kind, (WELD, SLIDER, DRIVEN_SLIDER))
+        if welded.any():
+            turned[:n][welded] = frames_along(chain.axis[welded, 0], chain.cross[welded, 0])
+        origins[:n] = chain.point[:, 0]
+        return cls(turned, rotation.matrix(turned), origins)
+
+
+class _Inertias(NamedTuple):
+    """Mass properties of n bodies about their joint points, in their joint frames.
+
+    Attributes
+    ----------
+    mass, center : (n,) and (n, 3) mass, kg, and center of mass relative to the joint point, m
+    moment, inertia : (n, 3) and (n, 3, 3) mass times the center of mass, kg m, and moments of inertia, kg m^2
+    """
+
+    mass: np.ndarray
+    center: np.ndarray
+    moment: np.ndarray
+    inertia: np.ndarray
+
+    @classmethod
+    def of(cls, model: Model, chain: Links, frames: np.ndarray) -> _Inertias:
+        """Return the mass properties of the bodies of `chain`; `frames` (n, 3, 3) rotate joint frames to body axes."""
+        mass, center = model.mass[chain.body], -_back(frames, chain.point[:, 0])
+        inertia = np.swapaxes(frames, 1, 2) @ model.inertia[chain.body] @ frames
+        squares = (center * center).sum(axis=1)[:, None, None] * np.eye(3) - center[:, :, None] * center[:, None, :]
+        return cls(mass, center, mass[:, None] * center, inertia + mass[:, None, None] * squares)
+
+
 def recursion(
     model: Model, chain: Links | None, slots: Slots, joints: Sequence[PlacedJoint], place: dict[int, int],
     relations: Relations,
@@ -324,43 +374,9 @@ def recursion(
         chain, lanes = Links(*nothing[:3], *np.zeros((3, 0, 2, 3)), *nothing[3:]), 0
     else:
         lanes = slots.lanes
-    n = len(chain.body)
-    slides, crossed = np.isin(chain.kind, (SLIDER, CYLINDRICAL, DRIVEN_SLIDER)), chain.kind == UNIVERSAL
-    welded = np.isin(chain.kind, (WELD, SLIDER, DRIVEN_SLIDER))
-    hinged = np.isin(chain.kind, (HINGE, CYLINDRICAL, DRIVEN_HINGE))
-    slot = slots.slot[chain.parent]
-    turned = np.tile(rotation.IDENTITY, (lanes, 1))
-    turned[:n][hinged | crossed] = alignments(chain.axis[hinged | crossed, 0])
-    if welded.any():
-        turned[:n][welded] = frames_along(chain.axis[welded, 0], chain.cross[welded, 0])
-    frames, origins = rotation.matrix(turned), np.zeros((lanes, 3))
-    origins[:n] = chain.point[:, 0]
-    C, of_parent = frames[:n], frames[slot]
-
-    bodies = np.zeros((lanes, BODY_CONSTANTS))
-    bodies[:, ALIGNED : ALIGNED + 4], bodies[:, ALIGNMENT : ALIGNMENT + 9] = turned, frames.reshape(lanes, 9)
-    mass, center = model.mass[chain.body], -_back(C, chain.point[:, 0])
-    moment = mass[:, None] * center
-    inertia = np.swapaxes(C, 1, 2) @ model.inertia[chain.body] @ C
-    squares = (center * center).sum(axis=1)[:, None, None] * np.eye(3) - center[:, :, None] * center[:, None, :]
-    inertia = inertia + mass[:, None, None] * squares
-    arm = _back(of_parent, chain.point[:, 1] - origins[slot])
-    middle = np.linalg.eigvalsh(inertia)[:, 1, None, None] * np.eye(3)
-    columns = {
-        ARM_OF_BODY: arm, MASS: mass[:, None], MASS_MOMENT: moment, INERTIA: inertia[:, *np.triu_indices(3)],
-        CENTER: center, AXIS: _back(of_parent, chain.axis[:, 1]),
-        POINT_FROM_CENTER: _back(of_parent, chain.point[:, 1]), HINGED: (hinged | welded)[:, None],
-        UNLIKE: (inertia - middle)[:, *np.triu_indices(3)], CROSS_AXIS: _back(of_parent, chain.cross[:, 1]),
-        WELDED: welded[:, None], SLIDING: slides[:, None], CROSSED: crossed[:, None],
-    }  # fmt: skip
-    for first, values in columns.items():
-        bodies[:n, first : first + values.shape[1]] = values
-
-    own = aligned(BODY_NUMBERS * n)
-    numbers = own.reshape(n, BODY_NUMBERS)
-    numbers[:, LOWER : LOWER + 12].reshape(n, 3, 4)[:, :, :3] = rotation.skew(moment)
-    numbers[:, TURNS : TURNS + 12].reshape(n, 3, 4)[:, :, :3] = inertia
-    numbers[:, ARM : ARM + 3], numbers[:, MASS_AFTER] = arm, mass
+    n, slot, at = len(chain.body), slots.slot[chain.parent], _JointFrames.of(chain, lanes)
+    inertias = _Inertias.of(model, chain, at.frames[:n])
+    arm = _back(at.frames[slot], chain.point[:, 1] - at.origins[slot])
 
     places, blocks = stored_sums(slot.tolist(), (chain.kind != FREE).tolist(), n), BLOCKS[chain.kind]
     driven = _driven(model, chain, slots, joints, place, relations)
@@ -372,22 +388,63 @@ def recursion(
     in_blocks = (
         (parents // WIDTH * size * WIDTH + parents % WIDTH).reshape(-1, WIDTH) for size in (POSTURE, STATE_SIZE)
     )
-    constants = aligned(bodies.size)
-    constants[:] = bodies.reshape(-1, WIDTH, BODY_CONSTANTS).swapaxes(1, 2).ravel()
     return Recursion(
         entries=entries.astype(np.int32).ravel(),
         parents=np.hstack(list(in_blocks)).astype(np.int32).ravel(),
         driven=driven.astype(np.int32).ravel(),
-        body_constants=own,
-        bodies=constants,
+        body_constants=_body_constants(inertias, arm),
+        bodies=_constants_in_blocks(chain, at, at.frames[slot], inertias, arm),
         gravity=np.array(model.gravity, dtype=float),
         posture=aligned(POSTURE * lanes),
         joints=aligned(JOINT_NUMBERS * lanes),
         articulated=aligned(ARTICULATED * (int(places.max(initial=0)) + 1)),
         blocks=aligned(int(blocks.sum())),
         moved=aligned(WRENCH_SIZE * lanes),
-        travels=bool((slides | crossed).any()),
+        travels=bool(np.isin(chain.kind, (SLIDER, CYLINDRICAL, DRIVEN_SLIDER, UNIVERSAL)).any()),
     )
+
+
+def _body_constants(inertias: _Inertias, arm: np.ndarray) -> np.ndarray:
+    """Return `Recursion.body_constants` from the mass properties and the arms (n, 3) of n bodies, m.
+
+    An arm is the vector from the joint point of the parent to that of the body, in the frame of the parent.
+    """
+    n = len(arm)
+    constants = aligned(BODY_NUMBERS * n)
+    numbers = constants.reshape(n, BODY_NUMBERS)
+    numbers[:, LOWER : LOWER + 12].reshape(n, 3, ROW)[:, :, :3] = rotation.skew(inertias.moment)
+    numbers[:, TURNS : TURNS + 12].reshape(n, 3, ROW)[:, :, :3] = inertias.inertia
+    numbers[:, ARM : ARM + 3], numbers[:, MASS_AFTER] = arm, inertias.mass
+    return constants
+
+
+def _constants_in_blocks(
+    chain: Links, at: _JointFrames, of_parent: np.ndarray, inertias: _Inertias, arm: np.ndarray
+) -> np.ndarray:
+    """Return `Recursion.bodies`, the constants of the bodies of a forest in blocks of eight.
+
+    `of_parent` (n, 3, 3) are the rotations from the joint frames of the parents to their body axes, `arm` (n, 3) the
+    vectors from their joint points to those of the bodies, in their joint frames, m.
+    """
+    slides, crossed = np.isin(chain.kind, (SLIDER, CYLINDRICAL, DRIVEN_SLIDER)), chain.kind == UNIVERSAL
+    welded = np.isin(chain.kind, (WELD, SLIDER, DRIVEN_SLIDER))
+    hinged = np.isin(chain.kind, (HINGE, CYLINDRICAL, DRIVEN_HINGE))
+    lanes, upper = len(at.turned), np.triu_indices(3)
+    bodies = np.zeros((lanes, BODY_CONSTANTS))
+    bodies[:, ALIGNED : ALIGNED + 4], bodies[:, ALIGNMENT : ALIGNMENT + 9] = at.turned, at.frames.reshape(lanes, 9)
+    middle = np.linalg.eigvalsh(inertias.inertia)[:, 1, None, None] * np.eye(3)
+    columns = {
+        ARM_OF_BODY: arm, MASS: inertias.mass[:, None], MASS_MOMENT: inertias.moment,
+        INERTIA: inertias.inertia[:, *upper], CENTER: inertias.center, AXIS: _back(of_parent, chain.axis[:, 1]),
+        POINT_FROM_CENTER: _back(of_parent, chain.point[:, 1]), HINGED: (hinged | welded)[:, None],
+        UNLIKE: (inertias.inertia - middle)[:, *upper], CROSS_AXIS: _back(of_parent, chain.cross[:, 1]),
+        WELDED: welded[:, None], SLIDING: slides[:, None], CROSSED: crossed[:, None],
+    }  # fmt: skip
+    for first, values in columns.items():
+        bodies[: len(arm), first : first + values.shape[1]] = values
+    constants = aligned(bodies.size)
+    constants[:] = bodies.reshape(-1, WIDTH, BODY_CONSTANTS).swapaxes(1, 2).ravel()
+    return constants
 
 
 def _driven(

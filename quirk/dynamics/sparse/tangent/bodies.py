@@ -13,7 +13,19 @@ import numpy as np
 
 from quirk.dynamics.model import layout
 from quirk.dynamics.model.layout import GRAVITY, INVERSE_FACTOR, MOMENT, OMEGA, ORIENTATION, UNLIKE
-from quirk.dynamics.model.vectors import back, body_vector, cross, load3, minus, plus, store3, times, turned
+from quirk.dynamics.model.vectors import (
+    back,
+    body_columns_times,
+    body_rows_times,
+    body_vector,
+    cross,
+    load3,
+    minus,
+    plus,
+    store3,
+    times,
+    turned,
+)
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, load, put, store
 from quirk.jit.tracing import traced
@@ -109,16 +121,16 @@ def differentiate_unbalanced_loads(
         force = plus(load3(tangents.loads, LOAD * slot), (more * weight[0], more * weight[1], more * weight[2]))
         force = plus(force, times(load3(tangents.gravity, 0), mass))
         # Torques in body axes: J alpha = tau - omega x J omega.
-        momentum = matrix_times(constants, c + 8 * UNLIKE, omega)
-        inertial = columns_of(constants, c + 8 * INVERSE_FACTOR, matrix_times(constants, c + 8 * INVERSE_FACTOR, alpha))
+        momentum = body_rows_times(constants, c + 8 * UNLIKE, omega)
+        inertial = inertial_moment(constants, c, alpha)
         torque = plus(inertial, cross(omega, momentum))
         turn, spinning = load3(tangents.seeds, seed + TURN), load3(tangents.seeds, seed + SPINNING)
         moment = minus(back(kin, k, load3(tangents.loads, LOAD * slot + 24)), cross(turn, torque))
         moment = minus(moment, cross(spinning, momentum))
-        moment = minus(moment, cross(omega, matrix_times(constants, c + 8 * UNLIKE, spinning)))
+        moment = minus(moment, cross(omega, body_rows_times(constants, c + 8 * UNLIKE, spinning)))
         moment = minus(moment, changed(tangents.masses, masses + INERTIA, alpha))
         moment = minus(moment, cross(omega, changed(tangents.masses, masses + INERTIA, omega)))
-        moment = columns_of(constants, c + 8 * layout.FACTOR, moment)
+        moment = body_columns_times(constants, c + 8 * layout.FACTOR, moment)
         place, scratch = b * WRENCH + lane, LOAD * slot
         store3(tangents.loads, scratch, force)
         store3(tangents.loads, scratch + 24, moment)
@@ -130,29 +142,10 @@ def differentiate_unbalanced_loads(
 
 
 @traced
-def matrix_times(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return the product of a matrix (3, 3) of one body and a vector v.
-
-    The matrix is stored by rows, in every eighth element of `array` from element o on.
-    """
-    return (
-        v[0] * at(array, o) + v[1] * at(array, o + 8) + v[2] * at(array, o + 16),
-        v[0] * at(array, o + 24) + v[1] * at(array, o + 32) + v[2] * at(array, o + 40),
-        v[0] * at(array, o + 48) + v[1] * at(array, o + 56) + v[2] * at(array, o + 64),
-    )
-
-
-@traced
-def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return the product of the transpose of a matrix (3, 3) of one body and a vector v.
-
-    The matrix is stored by rows, in every eighth element of `array` from element o on.
-    """
-    return (
-        v[0] * at(array, o) + v[1] * at(array, o + 24) + v[2] * at(array, o + 48),
-        v[0] * at(array, o + 8) + v[1] * at(array, o + 32) + v[2] * at(array, o + 56),
-        v[0] * at(array, o + 16) + v[1] * at(array, o + 40) + v[2] * at(array, o + 64),
-    )
+def inertial_moment(constants: np.ndarray, c: int, alpha: Any) -> Any:
+    """Return J alpha in body axes, for the angular acceleration alpha of the body with constants from element c on."""
+    o = c + 8 * INVERSE_FACTOR
+    return body_columns_times(constants, o, body_rows_times(constants, o, alpha))
 
 
 @traced

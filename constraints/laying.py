@@ -144,11 +144,11 @@ def _check_part(owner: str, k: int, stops: Sequence[RopeStop], next_stop: int) -
         if other.drum is not None and np.linalg.norm(np.cross(axis, other.turn @ other.drum.axis)) > PARALLEL:
             raise InputError(f"{owner}: {names} are drums, whose axes must be parallel: insert a point between them")
         across = np.linalg.norm(np.cross(axis, span))
-        room = abs(stop.drum.radius - other.radius_about(stop))
-        if across <= room:
+        needed = abs(stop.drum.radius - other.radius_about(stop))
+        if across <= needed:
             raise InputError(
                 f"{owner}: {names} are {across:g} m apart across the axis at the initial poses, and a straight "
-                f"part between them requires more than {room:g} m: place them apart, or make the radius smaller"
+                f"part between them requires more than {needed:g} m: place them apart, or make the radius smaller"
             )
     if np.linalg.norm(span) <= 0:
         raise InputError(

@@ -26,7 +26,7 @@ Vector = Any
 
 # Lower bound of 1 + cosine of the angle between the normal and `side` times z of the frame. It avoids a division by
 # zero at the normal opposite to this axis, where the tangents are not smooth.
-LEAST_ROOM = 1e-12
+LEAST_DENOMINATOR = 1e-12
 
 
 @dataclass(frozen=True)
@@ -273,12 +273,12 @@ def tangents(frame: Any, normal: Vector, side: int) -> tuple[Vector, Vector]:
     Tools 16 (2012), and are smooth unless the normal is opposite to `side` times z of the frame.
     """
     x, y, z = frame.rotation.T @ normal
-    room = 1.0 + z * side
+    denominator = 1.0 + z * side
     # Where the tangents are undefined the other side is used, but the computation must not give NaN.
-    room = where(room > LEAST_ROOM, room, room.constant(LEAST_ROOM))
-    part = -x * y / room
-    first = frame.rotation @ np.array([1.0 - x * x / room, part, -x * side], dtype=object)
-    second = frame.rotation @ np.array([part, 1.0 - y * y / room, -y * side], dtype=object)
+    denominator = where(denominator > LEAST_DENOMINATOR, denominator, denominator.constant(LEAST_DENOMINATOR))
+    part = -x * y / denominator
+    first = frame.rotation @ np.array([1.0 - x * x / denominator, part, -x * side], dtype=object)
+    second = frame.rotation @ np.array([part, 1.0 - y * y / denominator, -y * side], dtype=object)
     return first, second
 
 

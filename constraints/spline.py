@@ -105,13 +105,13 @@ class Spline:
         hull = np.einsum("im,kcm->kic", rows, scaled)
         margin = 0.0 if self.closed else MARGIN * self.breaks[-1]
         # The spheres also contain the extensions beyond the ends.
-        room = margin * np.linalg.norm(self.coefficients[:, :, 1], axis=1).max()
+        reach = margin * np.linalg.norm(self.coefficients[:, :, 1], axis=1).max()
         size = group_size(len(lengths))
         groups = [hull[k : k + size].reshape(-1, hull.shape[2]) for k in range(0, len(hull), size)]
         pieces = np.column_stack(
-            [lengths, [_sphere(points, room) for points in hull], self.coefficients.reshape(len(hull), -1)]
+            [lengths, [_sphere(points, reach) for points in hull], self.coefficients.reshape(len(hull), -1)]
         )
-        flat = [np.array([len(hull), margin]), pieces.ravel(), *(_sphere(points, room) for points in groups)]
+        flat = [np.array([len(hull), margin]), pieces.ravel(), *(_sphere(points, reach) for points in groups)]
         return tuple(np.concatenate(flat).tolist())
 
 

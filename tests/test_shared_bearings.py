@@ -80,20 +80,20 @@ class Linkage:
         per_load[list(self.bearings)] = (self.friction * self.radii)[list(self.bearings)]
         unit = self.limits.max()
 
-        def room(x):
+        def margin(x):
             forces = (solve @ (unit * T @ x[1:] + c + d * x[0])).reshape(self.n, 2)
             limits = (self.limits + per_load * np.sqrt((forces**2).sum(axis=1) + 1e-20)) / unit
             return np.concatenate([limits - x[1:], limits + x[1:]])
 
         balance = {"type": "eq", "fun": lambda x: still @ (T @ x[1:] + (c + d * x[0]) / unit)}
-        constraints, best, rng = [balance, {"type": "ineq", "fun": room}], 0.0, np.random.default_rng(0)
+        constraints, best, rng = [balance, {"type": "ineq", "fun": margin}], 0.0, np.random.default_rng(0)
         for _ in range(4):
             start = np.concatenate([rng.uniform(0.2, 1.0, 1), rng.uniform(-0.5, 0.5, self.n)])
             found = minimize(
                 lambda x: -x[0], start, method="SLSQP", constraints=constraints,
                 bounds=[(0, 30), *(self.n * [(None, None)])], options={"maxiter": 500, "ftol": 1e-15},
             )  # fmt: skip
-            best = max(best, found.x[0]) if found.success and room(found.x).min() > -1e-9 else best
+            best = max(best, found.x[0]) if found.success and margin(found.x).min() > -1e-9 else best
         return best
 
 
@@ -212,7 +212,7 @@ class Brace:
         parts.append(quirk.Force("push", bars[0], [Motion.polynomial([0, self.push]), 0, 0]))
         return quirk.System(parts, gravity=[0, 0, -9.81])
 
-    def room(self, t, torque):
+    def margin(self, t, torque):
         """Return the margin to the limits at time t for friction torques (k,) in the pin, on bar b."""
         A, b = np.zeros((6, 6)), np.zeros((6, len(torque)))  # unknown: force at each foot, force in the pin on bar b
         for k, (foot, mass, sign) in enumerate(zip(self.feet, self.masses, (-1, 1), strict=True)):
@@ -233,9 +233,9 @@ class Brace:
         for _ in range(50):
             middle, width, around = (low + high) / 2, 1e-3, torque
             for _ in range(4):
-                best = around[np.argmax(self.room(middle, around))]
+                best = around[np.argmax(self.margin(middle, around))]
                 around, width = best + np.linspace(-2 * width, 2 * width, 4001), 1e-3 * width
-            low, high = (middle, high) if self.room(middle, around).max() >= 0 else (low, middle)
+            low, high = (middle, high) if self.margin(middle, around).max() >= 0 else (low, middle)
         return low
 
 

@@ -157,7 +157,7 @@ def test_a_stack_of_which_the_lowest_is_pushed():
 
 
 def test_ways_to_share_a_load_agree_on_whether_there_is_one():
-    """Loads of least norm are found just where loads have room inside their cones."""
+    """Loads of least norm are found just where loads have a margin inside their cones."""
     rng = np.random.default_rng(3)
     for case in range(60):
         count = int(rng.integers(2, 7))
@@ -173,7 +173,7 @@ def test_ways_to_share_a_load_agree_on_whether_there_is_one():
         np.testing.assert_allclose(V.T @ shared, c, atol=1e-9, err_msg=f"case {case}")
         if abs(far) < 1e-3:
             continue
-        assert (found is not None) == (far > 0), f"case {case}: room {far}"
+        assert (found is not None) == (far > 0), f"case {case}: margin {far}"
         if found is not None:
             grown = coefficients * (1 + 1e-9) + 1e-9
             assert is_inside_cones(found + np.tile([1e-9, 0, 0], count), grown), f"case {case}"

@@ -54,11 +54,11 @@ def build() -> quirk.System:
     ]
     # Where the contact point is with all angles zero, and its gap there.
     ahead = P["to_pivot"] + P["to_bird"] - P["beak_back"]
-    room = P["bore"] - P["pole"]
+    play = P["bore"] - P["pole"]
     for name, body, point, at, gap, restitution in (
         ("beak", bird, [-P["beak_back"], P["beak_up"], 0], ahead, ahead - P["pole"], P["beak_restitution"]),
-        ("upper edge", sleeve, [P["bore"], P["half_height"], 0], P["bore"], room, 0.0),
-        ("lower edge", sleeve, [P["bore"], -P["half_height"], 0], P["bore"], room, 0.0),
+        ("upper edge", sleeve, [P["bore"], P["half_height"], 0], P["bore"], play, 0.0),
+        ("lower edge", sleeve, [P["bore"], -P["half_height"], 0], P["bore"], play, 0.0),
     ):
         contact = quirk.Contact(
             name, GROUND, body, on_i=quirk.surface.plane([longer * at - gap, 0, 0], [1, 0, 0]),

@@ -33,8 +33,8 @@ def motion(step: float, tilt: float) -> np.ndarray:
         ]
     )
     weight = -g * np.array([whole, m * lM, m * lG])
-    room = P["bore"] - P["pole"]
-    open_ = np.array([lM + lG - P["beak_back"] - P["pole"], room, room])
+    play = P["bore"] - P["pole"]
+    open_ = np.array([lM + lG - P["beak_back"] - P["pole"], play, play])
     normals = np.array([[0, 0, -P["beak_up"]], [0, P["half_height"], 0], [0, -P["half_height"], 0]])
     tangents = np.array([[1, lM, lG - P["beak_back"]], [1, P["bore"], 0], [1, P["bore"], 0]])
 

@@ -352,5 +352,5 @@ def _with_largest_margin(z: np.ndarray, ways: np.ndarray, coefficients: np.ndarr
     """
     acts = (coefficients > 0) & np.isfinite(coefficients)
     inverse = np.where(acts, 1 / np.where(acts, coefficients, 1.0), 0.0)
-    found, room = loads_of_largest_margin(z, ways, inverse)
-    return found if room >= -NEAR_LIMIT * np.abs(found).max() else None
+    found, margin = loads_of_largest_margin(z, ways, inverse)
+    return found if margin >= -NEAR_LIMIT * np.abs(found).max() else None

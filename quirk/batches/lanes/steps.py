@@ -80,11 +80,11 @@ def march_in_lanes(
     method. If `count` is 0, the states are projected onto the constraints instead. `notes` receives the results of the
     checks of each group.
     """
-    size, room = work.stage.shape[0], work.notes.shape[0]
+    size, notes_size = work.stage.shape[0], work.notes.shape[0]
     for group in range(begin, end):
         y = states[size * group : size * (group + 1)]
-        for o in range(0, room, 8):
-            store(work.notes, o, load(notes, room * group + o))
+        for o in range(0, notes_size, 8):
+            store(work.notes, o, load(notes, notes_size * group + o))
         if count > 0:
             steps_of_group(tables, numbers, work, forces, weights, steps, first, count, y, group, probes)
         else:
@@ -94,5 +94,5 @@ def march_in_lanes(
             )  # fmt: skip
             if tables.project:
                 project_in_lanes(tables, numbers, work, y, group)
-        for o in range(0, room, 8):
-            store(notes, room * group + o, load(work.notes, o))
+        for o in range(0, notes_size, 8):
+            store(notes, notes_size * group + o, load(work.notes, o))

@@ -71,8 +71,8 @@ class Film:
         """
         corners = np.array(np.meshgrid(*np.transpose(box))).reshape(3, -1).T
         seen = self._camera.to_view(corners)[:, :2]
-        room = [size - 2 * min(margin, PART_OF_MARGIN * size) for margin in (MARGIN, MARGIN_ABOVE)]
-        half = 0.5 * size * float((np.ptp(seen, axis=0) / room).max())
+        drawable = [size - 2 * min(margin, PART_OF_MARGIN * size) for margin in (MARGIN, MARGIN_ABOVE)]
+        half = 0.5 * size * float((np.ptp(seen, axis=0) / drawable).max())
         return 0.5 * (seen.min(axis=0) + seen.max(axis=0)), half
 
     def draw(self, frame: int) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SPECK = 0.1
 # Margin around a fixed box, margin around a followed body, and smallest thickness of the box, relative to the largest
 # extent.
-ROOM, ROOM_FOLLOWED, THINNEST = 0.06, 0.12, 0.25
+FRAME_MARGIN, FOLLOWED_MARGIN, THINNEST = 0.06, 0.12, 0.25
 # Level ground is shown if it is at most this far below the box, relative to the largest extent.
 NEAR = 0.5
 
@@ -72,9 +72,9 @@ def box_of(
         near = scene.bodies if follow in (None, GROUND.name) else _joined_to(scene, follow)
         relative = [scene.corners_of(body.name) - anchor[:, None] for body in near]
         every = np.concatenate([points.reshape(-1, 3) for points in relative])
-        low, high, room = every.min(axis=0), every.max(axis=0), ROOM_FOLLOWED
+        low, high, margin = every.min(axis=0), every.max(axis=0), FOLLOWED_MARGIN
     else:
-        low, high, room = scene.low - anchor[0], scene.high - anchor[0], ROOM
+        low, high, margin = scene.low - anchor[0], scene.high - anchor[0], FRAME_MARGIN
     arrows = 0.5 * float((high - low).max()) or 1.0
     for tip in scene.forces.tips(arrows):
         low, high = np.minimum(low, (tip - anchor).min(axis=0)), np.maximum(high, (tip - anchor).max(axis=0))
@@ -86,7 +86,7 @@ def box_of(
         if level.min() > low[axis] - NEAR * size and level.max() < high[axis] + NEAR * size:
             low[axis], high[axis] = min(low[axis], level.min()), max(high[axis], level.max())
     largest = float((high - low).max()) or 1.0
-    middle, half = 0.5 * (low + high), np.maximum(0.5 * (high - low), 0.5 * THINNEST * largest) + room * largest
+    middle, half = 0.5 * (low + high), np.maximum(0.5 * (high - low), 0.5 * THINNEST * largest) + margin * largest
     return (middle - half, middle + half), arrows
 
 

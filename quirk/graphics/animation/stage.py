@@ -19,7 +19,7 @@ from ..scene.plates import GROUND, GROUND_EDGE, cut_to
 LETTERS = "xyz"
 # Lengths, inches: smallest length of an axis with ticks, typical distance of ticks, and distances of tick labels, of
 # axis names, and of the names of steep axes from their axis.
-LEAST_AXIS, ROOM, TICKS, NAMES, STEEP_NAMES = 0.7, 0.55, 0.11, 0.36, 0.17
+LEAST_AXIS, TICK_SPACE, TICKS, NAMES, STEEP_NAMES = 0.7, 0.55, 0.11, 0.36, 0.17
 MOST_TICKS = 6
 WALL, GRID = "#f6f6f6", "#d2d2d2"
 TEXT = "#444444"
@@ -150,7 +150,7 @@ class Stage:
         length = (high - low) * float(np.hypot(*self._camera.axes[:2, axis])) / self._inch
         if length < LEAST_AXIS * self._size_factor:
             return np.empty(0)
-        count = int(np.clip(length / (ROOM * self._size_factor), 1, MOST_TICKS))
+        count = int(np.clip(length / (TICK_SPACE * self._size_factor), 1, MOST_TICKS))
         found = MaxNLocator(count, steps=[1, 2, 2.5, 5, 10]).tick_values(low + anchor[axis], high + anchor[axis])
         inside = (found >= low + anchor[axis] - 1e-9 * (high - low)) & (found <= high + anchor[axis])
         return np.asarray(found[inside])

@@ -43,8 +43,8 @@ class Fit:
         """Wrap all titles and labels to the available width; return whether any of them has changed."""
         before = [text.get_text() for text, *_ in self._usual]
         for text, ax, direction, words, size in self._usual:
-            room = self._figure.bbox.width if ax is None else available_length(ax, self._axes, direction)
-            _wrap(text, words, size, FILL * room)
+            length = self._figure.bbox.width if ax is None else available_length(ax, self._axes, direction)
+            _wrap(text, words, size, FILL * length)
         return before != [text.get_text() for text, *_ in self._usual]
 
 
@@ -58,8 +58,8 @@ def available_length(ax: Any, axes: Sequence[Any], direction: int) -> float:
     sides = [middle, border - middle]
     near = [other for other in axes if other is not ax and _beside(ax, other, direction)]
     sides += [0.5 * abs(_middle(other, direction) - middle) for other in near]
-    room = float(2 * min(sides))
-    return min(room, HIGHEST * ax.get_window_extent().height) if near and direction == 1 else room
+    length = float(2 * min(sides))
+    return min(length, HIGHEST * ax.get_window_extent().height) if near and direction == 1 else length
 
 
 def _middle(ax: Any, direction: int) -> float:

@@ -65,8 +65,8 @@ def cut(pairs: Pairs, count: int, always_kept: int = 0) -> Pairs:
     if len(pairs) <= count or count - always_kept < 1:
         return pairs[:count]
     curves, tail = pairs[: len(pairs) - always_kept], pairs[len(pairs) - always_kept :]
-    room = count - always_kept
-    return [*curves[: room - 1], (_nothing(), f"and {len(curves) - room + 1} more"), *tail]
+    remaining = count - always_kept
+    return [*curves[: remaining - 1], (_nothing(), f"and {len(curves) - remaining + 1} more"), *tail]
 
 
 def place(ax: Any, pairs: Pairs, width: float, own_figure: bool, repeated: bool = False) -> bool:

@@ -74,8 +74,8 @@ def draw_ground(ax: Any, scene: Scene, directions: Sequence[int], number: int = 
     for plane in scene.planes:
         point, normal = scene.plane_at(plane, number)
         if len(directions) == 3:
-            room = scene.half - 0.5 * (scene.high - scene.low)
-            polygon = cut_to((scene.low - room, scene.high + room), point, normal)
+            margin = scene.half - 0.5 * (scene.high - scene.low)
+            polygon = cut_to((scene.low - margin, scene.high + margin), point, normal)
             if len(polygon) > 2:
                 faces = Poly3DCollection([polygon], facecolor=(*to_rgb(GROUND), OPACITY_OF_PLANES), edgecolor="none")
                 ax.add_collection(faces, autolim=False)

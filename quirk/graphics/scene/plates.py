@@ -109,8 +109,8 @@ def _shown_by_shape(body: Body | Ground, corners: np.ndarray) -> bool:
     for shape in body.shapes if isinstance(body, Body) else ():
         points = np.concatenate(shape.faces())
         low, high = points.min(axis=0), points.max(axis=0)
-        room = WITHIN * float((high - low).max())
-        if (corners >= low - room).all() and (corners <= high + room).all():
+        margin = WITHIN * float((high - low).max())
+        if (corners >= low - margin).all() and (corners <= high + margin).all():
             return True
     return False
 

@@ -122,8 +122,8 @@ class Scene:
 
     def _near(self, plates: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return the parts of the fixed faces `plates` near the motion, and extend the displayed box to them."""
-        room = AROUND * float((self.high - self.low).max()) or 1.0
-        box = self.low - room, self.high + room
+        margin = AROUND * float((self.high - self.low).max()) or 1.0
+        box = self.low - margin, self.high + margin
         found = [face for plate in plates for face in quadrilaterals(clipped_to_box(box, plate))]
         if found:
             corners = np.concatenate(found)
@@ -216,8 +216,8 @@ def _within(point: np.ndarray, shapes: Sequence[Sequence[np.ndarray]]) -> bool:
     for faces in shapes:
         corners = np.concatenate(faces)
         low, high = corners.min(axis=0), corners.max(axis=0)
-        room = 0.05 * (high - low).max()
-        if all((x >= low - room).all() and (x <= high + room).all() for x in (point, np.zeros(3))):
+        margin = 0.05 * (high - low).max()
+        if all((x >= low - margin).all() and (x <= high + margin).all() for x in (point, np.zeros(3))):
             return True
     return False
 

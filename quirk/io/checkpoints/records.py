@@ -97,14 +97,19 @@ def event_record(row: Sequence[Any]) -> EventRecord:
 
 def of_restart_point(point: RestartPoint, system: System, events: Sequence[Event]) -> dict[str, Any]:
     """Return a restart point as JSON data."""
-    pace = point.pace
+    resume_point = point.resume_point
     return {
         "t": point.t,
         "y": point.y.tolist(),
         "angles": point.angles.tolist(),
         "base": described_configuration(point.base, system, events),
-        "pace": [pace.h, pace.grid, pace.outputs_passed, asdict(pace.costs)],
-        "sides": [[key, *side] for key, side in pace.sides.items()],
+        "pace": [
+            resume_point.h,
+            resume_point.grid,
+            resume_point.outputs_passed,
+            asdict(resume_point.costs),
+        ],
+        "sides": [[key, *side] for key, side in resume_point.sides.items()],
         "often": dict(point.often),
     }
 

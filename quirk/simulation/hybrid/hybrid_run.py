@@ -98,7 +98,7 @@ class HybridRun:
         self._counter.occurrences = Counter(point.often)
         self._before = self._steps_tried
         if not self._contacts:
-            self._begin(t, y, angles, point.pace)
+            self._begin(t, y, angles, point.resume_point)
             return
         try:
             self._contacts.check(t, y, angles, point.base)
@@ -112,18 +112,18 @@ class HybridRun:
             name = self._contacts.first_name(outcome.impulse)
             energies = total_energy(self._system, now), total_energy(self._system, after)
             self.happenings.append(EventRecord(t, name, -1, *energies, outcome.impulse, outcome.restitution_kept))
-        self._begin(t, outcome.y, angles, point.pace)
+        self._begin(t, outcome.y, angles, point.resume_point)
 
-    def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
+    def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, resume_point: ResumePoint) -> None:
         """Continue from a state vector y on the constraints, after constraints or forces may have been switched.
 
-        `angles` (K, 3) are the 1-2-3 angles of K joints, rad; `pace` contains the step size and the cost statistics for
-        method switching.
+        `angles` (K, 3) are the 1-2-3 angles of K joints, rad; `resume_point` contains the step size and the cost
+        statistics for method switching.
         """
         configuration = self._contacts.configured(self._base, self.contact_state)
         plant = self._system.plant_for(configuration)
         try:
-            self._current = self._entered(plant, configuration, t, y, angles, pace)
+            self._current = self._entered(plant, configuration, t, y, angles, resume_point)
         except KeyboardInterrupt:  # for example during compilation
             self._keep_start_of(plant, t, y, angles)
             raise
@@ -138,17 +138,17 @@ class HybridRun:
         t: float,
         y: np.ndarray,
         angles: np.ndarray,
-        pace: ResumePoint,
+        resume_point: ResumePoint,
     ) -> Any:
         """Return the run object of a configuration, prepared to continue from a state vector y.
 
         The run object is created on first use. `plant` is the compiled model of the configuration, `angles` (K, 3) are
-        the 1-2-3 angles of K joints, rad, and `pace` contains the step size and the cost statistics for method
+        the 1-2-3 angles of K joints, rad, and `resume_point` contains the step size and the cost statistics for method
         switching.
         """
         current = self._pool.run_of(plant, configuration, self._base, self.contact_state)
         self._contacts.align_slip_directions(plant, self.contact_state)
-        self._factory.enter(current, t, y, angles, pace, plant)
+        self._factory.enter(current, t, y, angles, resume_point, plant)
         return current
 
     def _keep_start_of(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> None:
@@ -238,7 +238,7 @@ class HybridRun:
         """Restart point at the present state."""
         current = self._current
         return RestartPoint(
-            current.reached, current.state, current.angles, self._base, current.pace, self._counter.occurrences
+            current.reached, current.state, current.angles, self._base, current.resume_point, self._counter.occurrences
         )
 
     @property
@@ -313,10 +313,10 @@ class HybridRun:
         be those after the change.
         """
         current = self._current
-        stored, pace = bool(self._completed.segments or current.buffer.numbers), current.pace
+        stored, resume_point = bool(self._completed.segments or current.buffer.numbers), current.resume_point
         self._completed.clear()
         self._discard_buffer()
-        self._begin(event_state.t, event_state.y, angles, pace)
+        self._begin(event_state.t, event_state.y, angles, resume_point)
         if stored:
             self._current.store_state()
 
@@ -339,7 +339,7 @@ class HybridRun:
         run = self._pool.run_of(self._plant, saved.configuration, saved.base, saved.contact_state)
         if not known:
             t, y, angles = self._current.reached, self._current.state, self._current.angles
-            self._factory.enter(run, t, y, angles, self._current.pace, self._plant)
+            self._factory.enter(run, t, y, angles, self._current.resume_point, self._plant)
         self._current = run
         self._pool.recall(run, saved.kept_runs)
         self._factory.recall(saved.factory)
@@ -465,5 +465,5 @@ class HybridRun:
             return
         self.end_segment()
         self._base = event_state.configuration
-        self._begin(event_state.t, event_state.y, angles, current.pace)
+        self._begin(event_state.t, event_state.y, angles, current.resume_point)
         self._current.store_state()

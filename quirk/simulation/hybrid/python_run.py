@@ -56,18 +56,20 @@ class PythonRun:
         )
         self._model, self._outputs_passed, self._solver = solver.model, 0, solver
 
-    def enter(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
+    def enter(
+        self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, resume_point: ResumePoint
+    ) -> None:
         """Continue at time t (s) from a state vector y that satisfies the constraints.
 
         `flow` is the right-hand side of the equations of motion, `angles` (K, 3) are the 1-2-3 angles of K joints, rad,
-        and `pace` contains the step size.
+        and `resume_point` contains the step size.
         """
         self._flow, self.reached, self._state = flow, t, y
-        self._h, self._grid = pace.h, pace.grid
+        self._h, self._grid = resume_point.h, resume_point.grid
         self._evaluations = self._statistics.evaluations
-        pending = None if self._output_times is None else self._output_times[pace.outputs_passed :]
+        pending = None if self._output_times is None else self._output_times[resume_point.outputs_passed :]
         self._recorder = Recorder(pending, flow)
-        self._outputs_passed = pace.outputs_passed
+        self._outputs_passed = resume_point.outputs_passed
         state, joints = flow.model.auxiliary.state(y), flow.model.joints
         self._slots = Slots.along([], len(state.position), flow.model.auxiliary.size)
         self._counter = joints.counter(self._slots, state, 1, blind=self._settings.fixed > 0)
@@ -82,7 +84,7 @@ class PythonRun:
         self._store(self.reached, self._state, self._counter.quadrants)
 
     @property
-    def pace(self) -> ResumePoint:
+    def resume_point(self) -> ResumePoint:
         """Data for continuing with other constraints or forces: step size, and index of the next output time."""
         passed = self._outputs_passed + self._recorder.behind
         return ResumePoint(self._h, self._grid, passed)
@@ -151,7 +153,7 @@ class PythonRun:
         # at the end when all results are stored.
         with DeferredInterrupt(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if self._steps is None:
-                self._steps = self._steps_from(self._flow, self.reached, self._state, self.pace)
+                self._steps = self._steps_from(self._flow, self.reached, self._state, self.resume_point)
             step = next(self._steps, None)
             if step is not None:
                 self._h = step.t_new - step.t

@@ -30,7 +30,7 @@ class RestartPoint:
     y : (13 n + k,) state vector of n bodies and k auxiliary states, which satisfies the constraints
     angles : (K, 3) 1-2-3 angles of K joints with all turns counted, rad
     base : active constraints and forces, without contacts and without the state of friction
-    pace : step size, and cost statistics for method switching
+    resume_point : step size, and cost statistics for method switching
     often : number of occurrences of each event
     """
 
@@ -38,7 +38,7 @@ class RestartPoint:
     y: np.ndarray
     angles: np.ndarray
     base: Configuration
-    pace: ResumePoint = field(default_factory=ResumePoint)
+    resume_point: ResumePoint = field(default_factory=ResumePoint)
     often: Counter[str] = field(default_factory=Counter)
 
 

@@ -281,21 +281,23 @@ class RunFactory:
         t: float,
         y: np.ndarray,
         angles: np.ndarray,
-        pace: ResumePoint,
+        resume_point: ResumePoint,
         plant: CompiledModel,
     ) -> None:
         """Start or continue a run object at time t (s) from a state vector y that satisfies the constraints.
 
-        `angles` (K, 3) are the 1-2-3 angles of K joints, rad, `pace` contains the step size, and `plant` is the
+        `angles` (K, 3) are the 1-2-3 angles of K joints, rad, `resume_point` contains the step size, and `plant` is the
         compiled model.
         """
         flow: Any = self.flow(plant, plant.model.auxiliary.state(y), t)
-        run.enter(flow, t, y, angles, pace)
+        run.enter(flow, t, y, angles, resume_point)
 
-    def steps(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, pace: ResumePoint) -> Iterator[InterpolatedStep]:
+    def steps(
+        self, flow: Flow | SparseFlow, t: float, y: np.ndarray, resume: ResumePoint
+    ) -> Iterator[InterpolatedStep]:
         """Yield integration steps from time t (s) and state vector y to the end of the run.
 
-        `flow` is the right-hand side of the equations of motion, and `pace` contains the size of the first step.
+        `flow` is the right-hand side of the equations of motion, and `resume` contains the size of the first step.
         """
         settings, method, breaks, statistics = self.settings, self.method, self.breaks, self.statistics
         start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol
@@ -306,14 +308,14 @@ class RunFactory:
             jacobian = flow.jacobian() if isinstance(flow, SparseFlow) else None
             steps = stiff_steps(
                 flow, t, y, end, method, rtol, atol, flow, statistics, breaks, look,
-                first=pace.h, jacobian=jacobian, counted=flow.model.auxiliary.counted,
+                first=resume.h, jacobian=jacobian, counted=flow.model.auxiliary.counted,
             )  # fmt: skip
             return guarded(steps, start, end)
         assert isinstance(flow, Flow)
         tableau = TABLEAUX[method]
         if settings.fixed > 0:
             return fixed_steps(
-                flow, t, y, end, settings.step, tableau, flow, statistics, breaks, look, origin=start, grid=pace.grid
+                flow, t, y, end, settings.step, tableau, flow, statistics, breaks, look, origin=start, grid=resume.grid
             )
         auxiliary = flow.model.auxiliary
         work = WorkError(flow.model, rtol, atol, y)
@@ -322,7 +324,7 @@ class RunFactory:
             return work.ratio(flow.working_loads, error, y, y_new, h)
 
         tolerance = Tolerance(rtol, atol, auxiliary.starts, auxiliary.counted, of_work)
-        steps = adaptive_steps(flow, t, y, end, tableau, tolerance, flow, statistics, breaks, look, first=pace.h)
+        steps = adaptive_steps(flow, t, y, end, tableau, tolerance, flow, statistics, breaks, look, first=resume.h)
         return guarded(steps, start, end)
 
 

@@ -81,8 +81,8 @@ def limit_time(
         return np.array([0.0 if inputs is None else inputs[place] for inputs in numbers])
 
     still = np.zeros(1)
-    room = _margin_variation(derivatives, cone, friction, changed("static"), still if constant else changed("length"))
-    return np.asarray(-room / _margin_variation(flow, cone, friction, still, still))
+    margin = _margin_variation(derivatives, cone, friction, changed("static"), still if constant else changed("length"))
+    return np.asarray(-margin / _margin_variation(flow, cone, friction, still, still))
 
 
 def _margin_variation(

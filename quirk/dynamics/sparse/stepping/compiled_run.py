@@ -358,7 +358,7 @@ class CompiledRun:
         return turns.angles(self.solver.model.auxiliary.state(self.state).orientation, 0)
 
     @property
-    def pace(self) -> ResumePoint:
+    def resume_point(self) -> ResumePoint:
         """Step size, counters, event signs and cost statistics with which the run continues.
 
         They are passed to the next run after constraints or forces have been enabled or disabled.

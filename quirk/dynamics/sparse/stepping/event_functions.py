@@ -37,7 +37,7 @@ from ..kernels.readings import kinetic, potential, reading
 # for functions that may vary faster than the motion of bodies.
 SAMPLES, MOST_SAMPLES = 16, PARTS
 # Maximum number of events recorded between two entries into compiled code.
-ROOM = 16384
+MOST_CROSSINGS = 16384
 # Entries per recorded event: time, index of the function, direction (rising or falling), and total energy.
 WHEN, WHICH, WAY, TOTAL = range(4)
 NOTED = 4
@@ -71,7 +71,7 @@ class WatchedTables(NamedTuple):
         are NaN
     samples : (2 (MOST_SAMPLES + 1) Q,) values and rates at equidistant times of the step
     state, slope : (size,) scratch arrays for a state and its time derivative
-    crossings : (NOTED ROOM,) events recorded since the last call of compiled code
+    crossings : (NOTED MOST_CROSSINGS,) events recorded since the last call of compiled code
     hit : (Q,) AT_ZERO or BY_A_JUMP for events at the end of the step, else 0
     at_speed : (Q,) magnitude of the rate before the last event if its action may have changed the state, else 0
     """

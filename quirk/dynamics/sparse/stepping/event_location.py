@@ -18,7 +18,16 @@ from quirk.jit.simd import at, put
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import EPSILON
 from .crossing_tests import UNRESOLVED, far_from_zero, noise, relative_noise, sign, suspicious
-from .event_functions import AT_ZERO, MOST_SAMPLES, ROOM, SAMPLES, WatchedTables, energy, set_turn_reference, values
+from .event_functions import (
+    AT_ZERO,
+    MOST_CROSSINGS,
+    MOST_SAMPLES,
+    SAMPLES,
+    WatchedTables,
+    energy,
+    set_turn_reference,
+    values,
+)
 from .event_roots import next_crossing, project_watched_state
 from .event_scales import update_scales
 from .event_sides import AT_ONCE, record_crossing
@@ -128,7 +137,7 @@ def first_action(mechanism: Mechanism, stepper: Any, settings: Settings, run: Ru
 def note_crossings(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int) -> bool:
     """Record the zero crossings of event function e in the step; return whether a crossing triggers an action."""
     watched, since, acts = run.watched, run.clock.t, False
-    while run.counts.happened < ROOM:
+    while run.counts.happened < MOST_CROSSINGS:
         t = next_crossing(mechanism, stepper, settings, run, e, watched.side[e], since)
         if t == math.inf:
             break

@@ -369,8 +369,8 @@ class MethodSwitching:
         t is the current time (s), and `tried` the number of attempted time steps.
         """
         assert self._trial is not None
-        (_, pace), (since, before) = self._trial, self._half
-        if (t - since) / ((tried - before) * self._explicit.stages) < pace:
+        (_, rate), (since, before) = self._trial, self._half
+        if (t - since) / ((tried - before) * self._explicit.stages) < rate:
             return self._return(t, tried)
         self._settled(t, tried)
         self._costs = replace(self._costs, implicit=False)

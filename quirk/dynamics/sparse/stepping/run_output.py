@@ -14,10 +14,10 @@ from ..solver.solver import Solver
 from .method_kernels import MOST_PARTS
 from .run_state import STEP_HEAD, RunState
 
-# Space for output states: number of floats, and maximum number of states.
-ROOM, MOST_ROOM = 2**22, 2**14
-# Space for recorded steps, number of floats; small enough that its allocation takes negligible time.
-TRAIL_ROOM = 2**18
+# Size of the buffer for output states: number of floats, and maximum number of states.
+STATE_FLOATS, MOST_STATES = 2**22, 2**14
+# Number of floats in the buffer for recorded steps; small enough that its allocation takes negligible time.
+TRAIL_FLOATS = 2**18
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class RunOutput:
 
     def __init__(self, solver: Solver, requested_times: np.ndarray | None, *, trailing: bool) -> None:
         self._slots, self._size, self.requested_times = solver.slots, solver.size, requested_times
-        capacity = max(1, min(ROOM // solver.size, MOST_ROOM))
+        capacity = max(1, min(STATE_FLOATS // solver.size, MOST_STATES))
         self.capacity = capacity if requested_times is None else max(1, min(capacity, len(requested_times)))
         # Uninitialized, as initialization would take as long as a short run.
         self.states = aligned(self.capacity * solver.size, fill=False)
-        steps = max(1, min(TRAIL_ROOM // (STEP_HEAD + solver.size), MOST_ROOM))
+        steps = max(1, min(TRAIL_FLOATS // (STEP_HEAD + solver.size), MOST_STATES))
         self.trail = aligned((steps + MOST_PARTS) * (STEP_HEAD + solver.size) if trailing else 0, fill=False)
 
     def clear(self) -> None:

@@ -11,7 +11,7 @@ from quirk.jit.simd import put
 from ..kernels.constraint_solve import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
-from .event_functions import MOST_SAMPLES, ROOM
+from .event_functions import MOST_CROSSINGS, MOST_SAMPLES
 from .method_kernels import MOST_PARTS, between, parts
 from .run_state import (
     HIGH,
@@ -66,7 +66,7 @@ def buffers_full(run: RunState) -> bool:
         and (run.counts.recorded + MOST_PARTS) * (STEP_HEAD + run.y.shape[0]) > run.trail.shape[0]
     ):
         return True
-    return run.counts.happened > 0 and run.counts.happened + MOST_NOTED * run.watched.side.shape[0] > ROOM
+    return run.counts.happened > 0 and run.counts.happened + MOST_NOTED * run.watched.side.shape[0] > MOST_CROSSINGS
 
 
 @kernel

@@ -21,7 +21,7 @@ from quirk.jit.simd import aligned
 from ..codegen.force_functions import Applied
 from ..solver.solver import Solver
 from ..symbolic.tables_of_readings import flat_readings
-from .event_functions import MOST_SAMPLES, NOTED, ROOM, WAY, WHEN, WHICH, WatchedTables
+from .event_functions import MOST_CROSSINGS, MOST_SAMPLES, NOTED, WAY, WHEN, WHICH, WatchedTables
 
 # For event functions by key: sign, rate at a crossing that has just happened, largest magnitude so far, and natural
 # scale.
@@ -110,7 +110,7 @@ class EventMonitor:
             samples=np.zeros(2 * (MOST_SAMPLES + 1) * count),
             state=aligned(solver.size),
             slope=aligned(solver.size),
-            crossings=np.zeros(NOTED * ROOM if count else 0),
+            crossings=np.zeros(NOTED * MOST_CROSSINGS if count else 0),
             hit=np.zeros(count, dtype=np.int64),
             at_speed=np.zeros(count),
         )

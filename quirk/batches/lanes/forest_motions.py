@@ -6,11 +6,14 @@ Loads are passed from the tips to the roots, accelerations from the roots to the
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from quirk.dynamics.model.vectors import cross, dot, load3, minus, plus, store3, times
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, load, splat, store
+from quirk.jit.tracing import traced
 
 from .forest_geometry import freedoms_at
 from .records import (
@@ -36,6 +39,31 @@ from .records import (
 )
 
 
+@traced
+def eliminate_load(work: Any, f: Any, along: Any, force: Any, moment: Any) -> Any:
+    """Return the force and moment that a joint transmits when one of its degrees of freedom is free to accelerate.
+
+    `force` and `moment` are the load transmitted if this degree of freedom is locked, and `along` is the component of
+    this load along it. The data of the degree of freedom begin at offset f of `work`; minus its acceleration, for a
+    parent without acceleration, is stored there.
+    """
+    alone = along * load(work, f + 8 * COMPLIANCE)
+    store(work, f + 8 * ALONE, alone)
+    force = minus(force, times(load3(work, f + 8 * MOMENTUM), alone))
+    return force, minus(moment, times(load3(work, f + 8 * (MOMENTUM + 3)), alone))
+
+
+@traced
+def deceleration_along(work: Any, f: Any, shift: Any, turn: Any) -> Any:
+    """Return minus the acceleration along one degree of freedom.
+
+    `shift` and `turn` are the linear and angular acceleration of the body if the degree of freedom is locked. The data
+    of the degree of freedom begin at offset f of `work`.
+    """
+    momentum = dot(load3(work, f + 8 * MOMENTUM), shift) + dot(load3(work, f + 8 * (MOMENTUM + 3)), turn)
+    return momentum * load(work, f + 8 * COMPLIANCE) + load(work, f + 8 * ALONE)
+
+
 @kernel
 def gather_loads(
     joints: np.ndarray, work: np.ndarray, load_: np.ndarray, t: int, ground: int, prescribed: bool
@@ -56,16 +84,10 @@ def gather_loads(
     f = o + 8 * FREEDOMS
     if not coincides:
         for _ in range(3):
-            alone = dot(load3(work, f + 8 * DIRECTION), force) * load(work, f + 8 * COMPLIANCE)
-            store(work, f + 8 * ALONE, alone)
-            force = minus(force, times(load3(work, f + 8 * MOMENTUM), alone))
-            moment = minus(moment, times(load3(work, f + 8 * (MOMENTUM + 3)), alone))
+            force, moment = eliminate_load(work, f, dot(load3(work, f + 8 * DIRECTION), force), force, moment)
             f += 8 * FREEDOM
     for _ in range(3 - rows):
-        alone = dot(load3(work, f + 8 * DIRECTION), moment) * load(work, f + 8 * COMPLIANCE)
-        store(work, f + 8 * ALONE, alone)
-        force = minus(force, times(load3(work, f + 8 * MOMENTUM), alone))
-        moment = minus(moment, times(load3(work, f + 8 * (MOMENTUM + 3)), alone))
+        force, moment = eliminate_load(work, f, dot(load3(work, f + 8 * DIRECTION), moment), force, moment)
         f += 8 * FREEDOM
     if at(joints, e + PARENT) == ground:
         return
@@ -105,16 +127,11 @@ def follow(joints: np.ndarray, work: np.ndarray, motion: np.ndarray, t: int, pre
     f = 8 * freedoms_at(joints, e) + o
     for m in range(count):
         here = f + 8 * FREEDOM * (count - 1 - m)
-        momentum = dot(load3(work, here + 8 * MOMENTUM), shift) + dot(load3(work, here + 8 * (MOMENTUM + 3)), turn)
-        q = momentum * load(work, here + 8 * COMPLIANCE) + load(work, here + 8 * ALONE)
-        turn = minus(turn, times(load3(work, here + 8 * DIRECTION), q))
+        turn = minus(turn, times(load3(work, here + 8 * DIRECTION), deceleration_along(work, here, shift, turn)))
     if not coincides:
         for m in range(3):
             here = o + 8 * (FREEDOMS + FREEDOM * (2 - m))
-            momentum = dot(load3(work, here + 8 * MOMENTUM), shift)
-            momentum = momentum + dot(load3(work, here + 8 * (MOMENTUM + 3)), turn)
-            q = momentum * load(work, here + 8 * COMPLIANCE) + load(work, here + 8 * ALONE)
-            shift = minus(shift, times(load3(work, here + 8 * DIRECTION), q))
+            shift = minus(shift, times(load3(work, here + 8 * DIRECTION), deceleration_along(work, here, shift, turn)))
     if coincides and prescribed:
         shift = plus(shift, load3(work, o + 8 * SHIFT))
     if rows > 0 and prescribed:

@@ -89,7 +89,7 @@ def tangent(span: Any, across: Any) -> Plane:
     return (x * straight + y * across) / square, (y * straight - x * across) / square
 
 
-def course(
+def rope_at_drum(
     centers: Sequence[Any], k: int, axes: Any, previous_radius: Any, radius: Any, next_radius: Any
 ) -> tuple[Plane, Plane, list[Any]]:
     """Return the directions of a rope before and after drum k, and its two contact points on the drum.

@@ -13,7 +13,7 @@ from ..bodies.body import Body, Ground
 from ..bodies.frame import axes_with_z
 from ..errors import InputError
 from .constraint import initial_point
-from .drum import Drum, course, first_wrap
+from .drum import Drum, first_wrap, rope_at_drum
 from .gear import MOST_TEETH, tooth
 from .rope_path import RopePath
 
@@ -119,7 +119,7 @@ def laid(
         before = near[place - 1].radius_about(stop) if place > 0 else 0.0
         after = near[place + 1].radius_about(stop) if place < len(near) - 1 else 0.0
         radii = before, stop.drum.radius, after
-        into, out, ends[k] = course(*path.around(centers, k), axes, *radii)
+        into, out, ends[k] = rope_at_drum(*path.around(centers, k), axes, *radii)
         wrapped = 0.0
         if k in path.inner:
             wrapped = first_wrap(into, out) + 2 * np.pi * stop.drum.turns

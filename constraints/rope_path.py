@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .drum import Plane, course
+from .drum import Plane, rope_at_drum
 
 # Number of constants of a point: position (3). Number of constants of a drum: center (3), axes (9), three radii, and
 # the initial wrapped angle.
@@ -21,7 +21,7 @@ OF_POINT, OF_DRUM = 3, 16
 
 
 @dataclass(frozen=True)
-class RopeCourse:
+class RopeGeometry:
     """Present geometry of a rope with n stops and m straight parts.
 
     Attributes
@@ -62,7 +62,7 @@ class RopePath:
         count = len(self.path)
         return range(count) if self.closed else range(1, count - 1)
 
-    def measured(self, frames: Sequence[Any], numbers: Iterable[Any]) -> RopeCourse:
+    def measured(self, frames: Sequence[Any], numbers: Iterable[Any]) -> RopeGeometry:
         """Return the geometry of the rope for moving frames; the results are jets if the frames consist of jets.
 
         `numbers` hold, for each stop, its position (3), m, in its frame; for a drum also its axes (3, 3), the radii of
@@ -79,9 +79,9 @@ class RopePath:
         for k in np.flatnonzero(self.drums).tolist():
             axes = frames[self.path[k]].rotation @ stops[k][3:12].reshape(3, 3)
             before, radius[k], after, near[k] = stops[k][12:]
-            into[k], out[k], ends[k] = course(*self.around(centers, k), axes, before, radius[k], after)
+            into[k], out[k], ends[k] = rope_at_drum(*self.around(centers, k), axes, before, radius[k], after)
         spans = [two[0] - one[1] for one, two in itertools.pairwise([*ends, *(ends[:1] if self.closed else [])])]
-        return RopeCourse([np.sqrt(span @ span) for span in spans], spans, into, out, radius, near)
+        return RopeGeometry([np.sqrt(span @ span) for span in spans], spans, into, out, radius, near)
 
     def around(self, listed: Sequence[Any], k: int) -> tuple[Sequence[Any], int]:
         """Return a list in which element k is next to its neighbors along the rope, and its index in this list.

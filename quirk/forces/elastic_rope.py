@@ -178,7 +178,7 @@ class ElasticRope(ForceElement):
             work = work + tension * length
             energy = energy + elastic * elastic * unstretched * (0.5 / self.stiffness)
         for stop, pull in pulls(self, now):
-            work = work - pull * surface_travel(now.course, stop)
+            work = work - pull * surface_travel(now.geometry, stop)
         return energy + work - work.bare
 
     def internal_rates(self, t: Any, *frames: Place) -> Any:
@@ -189,10 +189,10 @@ class ElasticRope(ForceElement):
             rates[self.sections.before[b]] = rates[self.sections.before[b]] - flow
             rates[self.sections.behind[b]] = rates[self.sections.behind[b]] + flow
         if self.sections.winds[0]:
-            rates[0] = rates[0] + surface_speed(now.course, 0) / (1.0 + now.tension[0] / self.stiffness)
+            rates[0] = rates[0] + surface_speed(now.geometry, 0) / (1.0 + now.tension[0] / self.stiffness)
         if self.sections.winds[1]:
             last = len(self.path.path) - 1
-            rates[-1] = rates[-1] - surface_speed(now.course, last) / (1.0 + now.tension[-1] / self.stiffness)
+            rates[-1] = rates[-1] - surface_speed(now.geometry, last) / (1.0 + now.tension[-1] / self.stiffness)
         return rates
 
     def shown(self, t: Any, *frames: Place) -> Any:
@@ -208,7 +208,7 @@ class ElasticRope(ForceElement):
         acting = [direction * hold for direction, hold in zip(self.directions, holds, strict=True)]
         for b, stop in enumerate(self.sections.stops):
             before, behind = (now.tension[side[b]] for side in (self.sections.before, self.sections.behind))
-            speed = surface_speed(now.course, stop) if self.path.drums[stop] else now.length[0].rate.constant(0.0)
+            speed = surface_speed(now.geometry, stop) if self.path.drums[stop] else now.length[0].rate.constant(0.0)
             entering = 1.0 + where(speed > 0.0, before, behind) / self.stiffness
             slip = (flow[b] - sticking[b]) * entering
             grown = np.exp(holds[b])

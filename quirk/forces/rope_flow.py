@@ -29,7 +29,7 @@ import numpy as np
 
 from ..autodiff.jet import where
 from ..constraints.drum import wrap
-from ..constraints.rope_path import RopeCourse
+from ..constraints.rope_path import RopeGeometry
 from .place import Place
 from .rope_geometry import bend, in_plane, surface_speed
 
@@ -43,7 +43,7 @@ class Strained:
 
     Attributes
     ----------
-    course : present geometry of the rope
+    geometry : present geometry of the rope
     length : length l of each section, m
     unstretched : unstretched length L of each section, m
     strain : l / L - 1 of each section
@@ -52,7 +52,7 @@ class Strained:
     angle : wrapped angle of each stop with friction, rad
     """
 
-    course: RopeCourse
+    geometry: RopeGeometry
     length: list[Any]
     unstretched: list[Any]
     strain: list[Any]
@@ -64,26 +64,26 @@ class Strained:
 def strained(rope: ElasticRope, frames: Sequence[Place]) -> Strained:
     """Return the kinematics and tensions of a rope for its moving frames."""
     path, sections = rope.path, rope.sections
-    course = path.measured(frames, rope.numbers_of_path)
-    length: list[Any] = [course.straight[0].constant(0.0) for _ in range(sections.count)]
-    for section, weight, straight in zip(sections.of_span, rope.weights, course.straight, strict=True):
+    geometry = path.measured(frames, rope.numbers_of_path)
+    length: list[Any] = [geometry.straight[0].constant(0.0) for _ in range(sections.count)]
+    for section, weight, straight in zip(sections.of_span, rope.weights, geometry.straight, strict=True):
         length[section] = length[section] + weight * straight
     angle = []
     for k in path.inner:
         sides = sections.of_span[k - 1], sections.of_span[k]
         if path.drums[k]:
-            wrapped = wrap(in_plane(course.into[k]), in_plane(course.out[k]), course.near[k])
+            wrapped = wrap(in_plane(geometry.into[k]), in_plane(geometry.out[k]), geometry.near[k])
             for section in sides:
-                length[section] = length[section] + 0.5 * course.radius[k] * wrapped
+                length[section] = length[section] + 0.5 * geometry.radius[k] * wrapped
         elif k in sections.stops:
-            wrapped = bend(course, k)
+            wrapped = bend(geometry, k)
         if k in sections.stops:
             angle.append(wrapped.bare)
     unstretched = [getattr(rope, name) for name in sections.names]
     strain = [l.bare / L - 1.0 for l, L in zip(length, unstretched, strict=True)]
     elastic = [where(e > 0.0, rope.stiffness * e, e.constant(0.0)) for e in strain]
     tension = [_damped(rope, *of) for of in zip(length, unstretched, elastic, strict=True)] if rope.damps else elastic
-    return Strained(course, length, unstretched, strain, elastic, tension, angle)
+    return Strained(geometry, length, unstretched, strain, elastic, tension, angle)
 
 
 def _damped(rope: ElasticRope, length: Any, unstretched: Any, elastic: Any) -> Any:
@@ -119,7 +119,7 @@ def sticking_flows(rope: ElasticRope, now: Strained) -> list[Any]:
         if not rope.path.drums[k]:
             sticking.append(now.length[0].rate.constant(0.0))
             continue
-        speed = surface_speed(now.course, k)
+        speed = surface_speed(now.geometry, k)
         sticking.append(speed / (1.0 + where(speed > 0.0, now.tension[i], now.tension[o]) / rope.stiffness))
     return sticking
 
@@ -167,7 +167,7 @@ def _with_winding(rope: ElasticRope, now: Strained, stretch: Sequence[Any], exte
     total = list(extension)
     for end, (winds, sign) in enumerate(zip(rope.sections.winds, (-1.0, 1.0), strict=True)):
         if winds:
-            speed = surface_speed(now.course, end * (len(rope.path.path) - 1))
+            speed = surface_speed(now.geometry, end * (len(rope.path.path) - 1))
             flow = speed / (1.0 + now.tension[-end] / rope.stiffness)
             total[-end] = total[-end] + sign * stretch[-end] * flow
     return total

@@ -74,11 +74,11 @@ def computed(
     varied : parameters of sensitivities or, with an objective, of its gradient
     objective : scalar function of the run whose gradient is computed, or None for no gradient
     """
-    course = _SimulatedRun(system, state, factory, sampler, checkpoint)
+    simulated = _SimulatedRun(system, state, factory, sampler, checkpoint)
     try:
-        completed = course.completed(progress)
+        completed = simulated.completed(progress)
         if varied:
-            run = course.run
+            run = simulated.run
             assert isinstance(run, HybridRun) and run.trail is not None
             if objective is None:
                 completed._sensitivities = sensitivities_of(completed, run.trail.intervals, factory, varied)
@@ -88,15 +88,15 @@ def computed(
     except KeyboardInterrupt:
         if within_a_call():
             raise  # this run is within a user function of another run, which is the one to interrupt
-        return course.result("interrupted")
+        return simulated.result("interrupted")
     except WriteError as error:
         if checkpoint is None:
             raise
-        raise course.unwritten(checkpoint, error) from error
+        raise simulated.unwritten(checkpoint, error) from error
     except IntegrationError as error:
-        raise course.failed(error) from error
+        raise simulated.failed(error) from error
     finally:
-        course.close()
+        simulated.close()
 
 
 class _SimulatedRun:

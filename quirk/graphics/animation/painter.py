@@ -194,9 +194,9 @@ class Painter:
 
     def _add_lines(self, frame: int, anchor: np.ndarray) -> None:
         scene, seen = self.scene, self.camera.to_view
-        for constraint, course in scene.rods:
+        for constraint, path in scene.rods:
             if scene.acts(constraint, frame):
-                self._add_line(seen(course[frame] - anchor), to_rgba(ROD_COLOR), ROD_WIDTH, piece=2)
+                self._add_line(seen(path[frame] - anchor), to_rgba(ROD_COLOR), ROD_WIDTH, piece=2)
         for element, points in scene.forces.curves(frame, self._arrows):
             color, style = to_rgba(FORCE_COLORS[element.drawing]), STYLES[element.drawing]
             line = seen(points - anchor)

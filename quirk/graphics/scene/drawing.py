@@ -123,9 +123,9 @@ def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int]
         faces = _alike(beam.faces(number))
         colors = np.tile(scene.color_of(beam), (len(faces), 1))
         _draw_body(ax, faces, Outline(faces), (np.zeros(3), np.eye(3)), colors, directions, opacity)
-    for constraint, course in scene.rods:
+    for constraint, path in scene.rods:
         if scene.acts(constraint, number):
-            line = course[number][:, directions].T
+            line = path[number][:, directions].T
             ax.plot(*line, color=ROD_COLOR, linewidth=ROD_WIDTH, alpha=opacity, zorder=3)
     for element, points in scene.forces.curves(number, scene.half):
         if element.drawing not in ARROWS:

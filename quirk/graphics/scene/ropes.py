@@ -10,7 +10,7 @@ import numpy as np
 from quirk.bodies.body import Body
 from quirk.bodies.frame import axes_with_z
 from quirk.constraints import Distance, DistanceDrive, Pulley, Rope, TendonStop
-from quirk.constraints.drum import course
+from quirk.constraints.drum import rope_at_drum
 
 # Color of ropes and rods, and width of their lines, points.
 ROD_COLOR, ROD_WIDTH = "#333333", 1.8
@@ -53,7 +53,7 @@ def rods(scene: Paths, constraints: Any) -> list[tuple[Any, np.ndarray]]:
 def _over_drums(scene: Paths, pulley: Pulley) -> np.ndarray:
     centers = [scene.path_of(body, place) for body, place in zip(pulley.met, pulley.places, strict=True)]
     axes = [None if drum is None else _axes(scene, drum) for drum in pulley.drums]
-    return np.array([_course(pulley, [c[t] for c in centers], axes, t) for t in range(len(scene.times))])
+    return np.array([_pulley_path(pulley, [c[t] for c in centers], axes, t) for t in range(len(scene.times))])
 
 
 def _axes(scene: Paths, drum: Any) -> np.ndarray:
@@ -64,7 +64,7 @@ def _axes(scene: Paths, drum: Any) -> np.ndarray:
     return np.asarray(scene.poses[drum.body.name][1] @ own)
 
 
-def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) -> np.ndarray:
+def _pulley_path(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) -> np.ndarray:
     """Return the points (k, 3) of a rope over sheaves, inertial frame, m, at the time with index `t`.
 
     The rope consists of straight parts and arcs. `pulley` is its constraint; `centers` are the centers of the sheaves
@@ -78,7 +78,7 @@ def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) 
         own = axes[k][t]
         neighbors = ((n % count if pulley.closed else n) for n in (k - 1, k, k + 1))
         radii = [_radius(pulley, axes, own, t, n) for n in neighbors]
-        _, _, ends = course(*pulley.path.around(centers, k), own, *radii)
+        _, _, ends = rope_at_drum(*pulley.path.around(centers, k), own, *radii)
         if k in pulley.path.inner:
             parts.append(_arc(centers[k], own, drum.radius, ends))
         else:

@@ -176,8 +176,8 @@ class Cord:
 
     def path(self, poses: Poses) -> np.ndarray:
         """Return the points (nt, k, 3) of the rope in all animation frames, inertial frame, m."""
-        ((_, course),) = rods(poses, [self.pulley])
-        return course
+        ((_, path),) = rods(poses, [self.pulley])
+        return path
 
     def shown(self, poses: Poses) -> np.ndarray:
         """Return a mask (nt,) of the animation frames in which the rope is visible."""

@@ -91,7 +91,7 @@ class ViewerStage:
         self._poses = poses
         self._tracks = [self._in_scene(part, part.track(poses)) for part in self._parts]
         self._swept = [self._in_scene_units(beam.vertices(poses)) for beam in self._contents.beams]
-        self._courses = [(self._in_scene_units(cord.path(poses)), cord.shown(poses)) for cord in self._contents.cords]
+        self._paths = [(self._in_scene_units(cord.path(poses)), cord.shown(poses)) for cord in self._contents.cords]
         self.show(0)
 
     def show(self, k: int) -> None:
@@ -99,7 +99,7 @@ class ViewerStage:
         self._shown = k
         for node, track in zip(self._nodes, self._tracks, strict=True):
             node.show(track, k)
-        for cord, (path, acts) in zip(self._cords, self._courses, strict=True):
+        for cord, (path, acts) in zip(self._cords, self._paths, strict=True):
             cord.show(path, acts, k)
         for beam, vertices in zip(self._beams, self._swept, strict=True):
             beam.show(vertices, k)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from quirk.dynamics.model.directions import FREEDOMS, SHIFT, VELOCITY
-from quirk.dynamics.sparse.variation.variation import Varied
+from quirk.dynamics.sparse.variation.variation import VariationIntegrator
 from quirk.errors import InputError, SensitivityWarning, outside
 from quirk.result.result import Result
 from quirk.util.misuse import explained
@@ -93,11 +93,11 @@ def gradient_of(
     """
     changes = [change for parameter in parameters for change in parameter.changes]
     first, sweep = intervals[0], AdjointSweep(result.system, intervals, factory, changes)
-    if first.steps and sweep.course(first.plant).solver.redundant:
+    if first.steps and sweep.propagation(first.plant).solver.redundant:
         _check(first, factory, [change for change in changes if change.motions or change.reshapes])
     counted = _evaluated_rows(result, factory.output_times)
     by_segment = [
-        ObjectiveDerivatives(result.system, segment, rows, sweep.course(segment.plant).solver, changes)
+        ObjectiveDerivatives(result.system, segment, rows, sweep.propagation(segment.plant).solver, changes)
         for segment, rows in zip(result.segments, counted, strict=True)
     ]
     quantities = np.concatenate([derivatives.values(objective.quantities) for derivatives in by_segment])
@@ -108,7 +108,7 @@ def gradient_of(
     ]
     for interval in intervals:
         if interval.steps:
-            warn_of_jumps(OWNER, AT_JUMPS, interval.steps, sweep.course(interval.plant).solver)
+            warn_of_jumps(OWNER, AT_JUMPS, interval.steps, sweep.propagation(interval.plant).solver)
     _warn_of_long_steps(intervals, sweep)
     by_start, by_parameters = sweep.along(
         result, rows_by_interval(result, intervals), counted, [sources for sources, _ in pulled]
@@ -197,9 +197,9 @@ def _check(interval: StepInterval, factory: RunFactory, changes: Sequence[Parame
         return
     model, start = interval.plant.model, _start(interval, changes)
     directions, motions = directions_of(model, changes), motions_of(model, changes)
-    steps, course = interval.steps[0], Varied(interval.plant.solver(), factory.settings)
-    after = course.solver.slots.state_from_lanes(steps.trail[1:2, 8:])[0] if len(steps.trail) > 1 else steps.end
+    steps, integrator = interval.steps[0], VariationIntegrator(interval.plant.solver(), factory.settings)
+    after = integrator.solver.slots.state_from_lanes(steps.trail[1:2, 8:])[0] if len(steps.trail) > 1 else steps.end
     first = replace(steps, trail=steps.trail[:1], end=after)
     at_start = np.array([interval.t]), interval.start[None]
-    at, _ = course.along(first, start, directions, motions, at_start, np.zeros(len(changes)))
-    check_rows(interval, course, at[:, 0], directions, motions, changes)
+    at, _ = integrator.along(first, start, directions, motions, at_start, np.zeros(len(changes)))
+    check_rows(interval, integrator, at[:, 0], directions, motions, changes)

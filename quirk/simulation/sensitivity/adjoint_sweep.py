@@ -13,7 +13,7 @@ from quirk.dynamics.model.layout import Slots
 from quirk.dynamics.plant import CompiledModel
 from quirk.dynamics.sparse.adjoint.adjoint import AdjointPropagation
 from quirk.dynamics.sparse.stepping.run_state import STEP_END, STEP_HEAD, STEP_START
-from quirk.dynamics.sparse.variation.variation import Steps, Varied
+from quirk.dynamics.sparse.variation.variation import Steps, VariationIntegrator
 from quirk.errors import InputError
 from quirk.integrators import TABLEAUX, Taylor
 from quirk.result.result import Result
@@ -57,27 +57,27 @@ class AdjointSweep:
     ) -> None:
         self._system, self._intervals, self._factory, self._changes = system, intervals, factory, changes
         self.rtol = factory.settings.rtol
-        self._courses: dict[CompiledModel, AdjointPropagation] = {}
-        self._forward_integrators: dict[tuple[CompiledModel, bool], Varied] = {}
+        self._propagations: dict[CompiledModel, AdjointPropagation] = {}
+        self._forward_integrators: dict[tuple[CompiledModel, bool], VariationIntegrator] = {}
 
-    def course(self, plant: CompiledModel) -> AdjointPropagation:
+    def propagation(self, plant: CompiledModel) -> AdjointPropagation:
         """Return the integrator that propagates derivatives backward with a compiled model, created on first use."""
-        if plant not in self._courses:
+        if plant not in self._propagations:
             settings = self._factory.settings
             # Steps of Taylor series are recorded in parts, which are steps of the method `instead`.
             tableau = TABLEAUX.get(self._factory.method, Taylor.instead)
             rates, projects = (settings.alpha, settings.beta), settings.interval > 0
-            self._courses[plant] = AdjointPropagation(plant.solver(), tableau, rates, projects)
-        return self._courses[plant]
+            self._propagations[plant] = AdjointPropagation(plant.solver(), tableau, rates, projects)
+        return self._propagations[plant]
 
-    def forward_integrator(self, plant: CompiledModel, *, cuts: bool = True) -> Varied:
+    def forward_integrator(self, plant: CompiledModel, *, cuts: bool = True) -> VariationIntegrator:
         """Return the forward integrator of variations of a compiled model.
 
         `cuts` states whether it may subdivide steps.
         """
         if (plant, cuts) not in self._forward_integrators:
             settings = self._factory.settings if cuts else self._factory.settings._replace(rtol=0.0)
-            self._forward_integrators[plant, cuts] = Varied(plant.solver(), settings)
+            self._forward_integrators[plant, cuts] = VariationIntegrator(plant.solver(), settings)
         return self._forward_integrators[plant, cuts]
 
     def along(
@@ -106,7 +106,9 @@ class AdjointSweep:
             segment = result.segments[interval.segment]
             rows = [row for row in output_rows[k] if row in counts[interval.segment]]
             if k == last:
-                steps = _steps_until(interval.steps, segment.time[rows[-1]], self.course(interval.plant).solver.slots)
+                steps = _steps_until(
+                    interval.steps, segment.time[rows[-1]], self.propagation(interval.plant).solver.slots
+                )
                 angles = segment.angles[rows[-1]]
             else:
                 behind, more = self._across_event(k, behind)
@@ -142,11 +144,13 @@ class AdjointSweep:
         by_parameters = np.zeros(len(self._changes))
         if not parts:
             return end_derivatives + sources.sum(axis=0), by_parameters
-        course, model = self.course(interval.plant), interval.plant.model
+        propagation, model = self.propagation(interval.plant), interval.plant.model
         changes = after_replacements(self._changes, self._system, dict(interval.base.others))
         directions, motions = directions_of(model, changes), motions_of(model, changes)
         for steps, rows in reversed(_with_rows(parts, times)):
-            end_derivatives, more = course.along(steps, rows, sources, directions, motions, angles, end_derivatives)
+            end_derivatives, more = propagation.along(
+                steps, rows, sources, directions, motions, angles, end_derivatives
+            )
             by_parameters, angles = by_parameters + more, steps.angles
         return end_derivatives, by_parameters
 

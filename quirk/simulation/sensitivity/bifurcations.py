@@ -21,7 +21,7 @@ from quirk.dynamics.model.directions import Directions
 from quirk.dynamics.model.loops import has_loops
 from quirk.dynamics.model.model import Model
 from quirk.dynamics.sparse.stepping.run_state import STEP_HEAD
-from quirk.dynamics.sparse.variation.variation import ChangedMotion, Steps, Varied
+from quirk.dynamics.sparse.variation.variation import ChangedMotion, Steps, VariationIntegrator
 from quirk.errors import SensitivityWarning, outside
 
 from .change import with_motions
@@ -58,7 +58,7 @@ class SingularRows:
 
 def warn_of_splits(
     steps: Steps,
-    course: Varied,
+    integrator: VariationIntegrator,
     directions: Directions,
     motions: Sequence[ChangedMotion],
     names: Sequence[str],
@@ -67,24 +67,24 @@ def warn_of_splits(
 
     Parameters
     ----------
-    steps : steps along which `course` has just computed variations
-    course : integrator of the variations
+    steps : steps along which `integrator` has just computed variations
+    integrator : integrator of the variations
     directions : variations of the model's constants for unit changes of the D parameters
     motions : variations of prescribed motions
     names : (D,) names of the parameters
     """
-    seen, warned, rank = dict[int, SingularRows](), set[str](), course.rank
-    if not has_loops(course.solver.model):
+    seen, warned, rank = dict[int, SingularRows](), set[str](), integrator.rank
+    if not has_loops(integrator.solver.model):
         return
 
     def rows(n: int) -> SingularRows:
         if n not in seen:
-            seen[n] = _rows(steps, n, course, rank, directions, motions)
+            seen[n] = _rows(steps, n, integrator, rank, directions, motions)
         return seen[n]
 
     shapes = _shapes(directions, motions)
     for d in (int(place) for place in np.flatnonzero(shapes)):
-        for n in _candidates(course.extents[d], course.pivots):
+        for n in _candidates(integrator.extents[d], integrator.pivots):
             # The state at the end of step n has index n + 1.
             for before, after in ((n, n + 1), (n + 1, n + 2), (n, n + 2)):
                 if after > len(steps.trail) or names[d] in warned:
@@ -141,21 +141,26 @@ def _branching_time(first: SingularRows, second: SingularRows, d: int) -> float 
 
 
 def _rows(
-    steps: Steps, n: int, course: Varied, rank: int, directions: Directions, motions: Sequence[ChangedMotion]
+    steps: Steps,
+    n: int,
+    integrator: VariationIntegrator,
+    rank: int,
+    directions: Directions,
+    motions: Sequence[ChangedMotion],
 ) -> SingularRows:
     """Return the smallest singular value of the constraint rows at the start of step n, with its singular vectors.
 
-    If n is the number of steps, the rows are evaluated at the end of the last step. `course`, `directions` and
+    If n is the number of steps, the rows are evaluated at the end of the last step. `integrator`, `directions` and
     `motions` are as for `warn_of_splits`; `rank` is the number of independent rows.
     """
-    model, slots = course.solver.model, course.solver.slots
+    model, slots = integrator.solver.model, integrator.solver.slots
     last = n == len(steps.trail)
     t = float(steps.trail[-1, 1] if last else steps.trail[n, 0])
     y = steps.end if last else slots.state_from_lanes(steps.trail[n : n + 1, STEP_HEAD:])[0]
     A, lengths = _scaled(model, y, t)
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
-    course.solver.settle(slots.state_to_lanes(y), t)
-    moved = course.differential.at(slots.state_to_lanes(y), t, with_motions(directions, motions, t))
+    integrator.solver.settle(slots.state_to_lanes(y), t)
+    moved = integrator.differential.at(slots.state_to_lanes(y), t, with_motions(directions, motions, t))
     phi = moved.levels[..., 0] / lengths
     size = np.linalg.norm(phi, axis=1)
     missed = phi @ U[:, rank - 1] / np.where(size > 0, size, 1.0)

@@ -22,7 +22,7 @@ from quirk.bodies.state import STATE_SIZE
 from quirk.dynamics.contact.impulse import largest_displacement
 from quirk.dynamics.model.directions import OMEGA, SHIFT, TURN, VELOCITY, Directions, Inputs
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
-from quirk.dynamics.sparse.variation.variation import Varied
+from quirk.dynamics.sparse.variation.variation import VariationIntegrator
 from quirk.errors import InputError
 from quirk.events.names import Reading
 from quirk.events.quantity import Gap, Quantity
@@ -56,7 +56,7 @@ class Jump:
     system : System
     before, after : intervals of integration steps before and after the event
     changes : derivatives of the system with respect to the D parameters
-    courses : integrators of variations in both intervals
+    integrators : integrators of variations in both intervals
 
     Attributes
     ----------
@@ -69,18 +69,18 @@ class Jump:
         before: StepInterval,
         after: StepInterval,
         changes: Sequence[ParameterChange],
-        courses: Sequence[Varied],
+        integrators: Sequence[VariationIntegrator],
     ) -> None:
         self._system, self._before, self._after = system, before, after
         self._changes, self._changes_after = (
             after_replacements(changes, system, dict(interval.base.others)) for interval in (before, after)
         )
-        self._courses = courses
+        self._integrators = integrators
         self.later = np.zeros(len(changes))
 
     def point(self) -> Point:
         """Return the operating point (model, state and time) just before the event."""
-        return self._point(self._before, self._before.end, self._courses[0])
+        return self._point(self._before, self._before.end, self._integrators[0])
 
     def across(self, variations: np.ndarray) -> np.ndarray:
         """Return the variations (D, 13 n + k) of the state after the event, from those before it.
@@ -110,8 +110,8 @@ class Jump:
                 raise InputError(f"{OWNER}: {self._named}: displacements of bodies at events are not differentiated")
             if not all(_of_slip(guard) or _of_border(guard) or self._continuous(guard) for guard in before.events):
                 bodies = after_impulse(self._system, before, after, bodies, self._changes_after, self.later)
-        align_slip_directions(self._courses[1].solver, after.contact_state.friction)
-        point = self._point(after, after.start, self._courses[1])
+        align_slip_directions(self._integrators[1].solver, after.contact_state.friction)
+        point = self._point(after, after.start, self._integrators[1])
         bodies = bodies - _flow(point)[..., None] * self.later
         internal[: point.internal] -= point.internal_rates[:, None] * self.later
         return as_changes(model, after.start, bodies, internal)
@@ -144,7 +144,7 @@ class Jump:
         auxiliary = np.zeros((y.size - STATE_SIZE * point.bodies, 1))
         auxiliary[: point.internal, 0] = h * point.internal_rates
         shifted = y + as_changes(model, y, h * _flow(point)[..., None], auxiliary)[0]
-        there = self._point(self._before, shifted, self._courses[0], point.t + h)
+        there = self._point(self._before, shifted, self._integrators[0], point.t + h)
         return _flow(there), there.internal_rates
 
     def _continuous(self, guard: EventFunction) -> bool:
@@ -162,12 +162,14 @@ class Jump:
     def _named(self) -> str:
         return ", ".join(guard.title for guard in self._before.events) or f"at t = {self._before.reached:g} s"
 
-    def _point(self, interval: StepInterval, y: np.ndarray, course: Varied, t: float | None = None) -> Point:
-        t, solver = self._before.reached if t is None else t, course.solver
+    def _point(
+        self, interval: StepInterval, y: np.ndarray, integrator: VariationIntegrator, t: float | None = None
+    ) -> Point:
+        t, solver = self._before.reached if t is None else t, integrator.solver
         state = interval.plant.model.auxiliary.state(y).copy()
         solver.settle_state(state, t)
         point = Point.along(self._system, interval.plant, solver, state, t, self._after.angles)
-        point.differential = course.differential
+        point.differential = integrator.differential
         return point
 
     def _event_time(

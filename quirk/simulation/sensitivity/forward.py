@@ -12,7 +12,7 @@ from quirk.analysis.contact.friction_modes import align_slip_directions
 from quirk.dynamics.model.directions import Directions
 from quirk.dynamics.model.tangents import Tangent
 from quirk.dynamics.sparse.stepping.run_state import STEP_START
-from quirk.dynamics.sparse.variation.variation import ChangedMotion, Varied
+from quirk.dynamics.sparse.variation.variation import ChangedMotion, VariationIntegrator
 from quirk.errors import InputError, SensitivityWarning, outside
 from quirk.result.result import Result
 
@@ -54,21 +54,21 @@ def sensitivities_of(
     changes = [change for parameter in parameters for change in parameter.changes]
     kept = rows_by_interval(result, intervals)
     derivatives = [np.zeros((len(segment.time), len(changes), segment.flat.shape[1])) for segment in result.segments]
-    courses: dict[Any, Varied] = {}
+    integrators: dict[Any, VariationIntegrator] = {}
     jumps = list[Jump]()
     for plant in dict.fromkeys(interval.plant for interval in intervals):
-        courses[plant] = Varied(plant.solver(), factory.settings)
-    align_slip_directions(courses[intervals[0].plant].solver, intervals[0].contact_state.friction)
+        integrators[plant] = VariationIntegrator(plant.solver(), factory.settings)
+    align_slip_directions(integrators[intervals[0].plant].solver, intervals[0].contact_state.friction)
     now = _start(intervals[0], changes)
     names = [f"{parameter.key!r}" for parameter in parameters for _ in parameter.changes]
     for numbers in continuous_groups(intervals):
         some, rows = [intervals[k] for k in numbers], [kept[k] for k in numbers]
         into = derivatives[some[0].segment] if any(rows) else np.zeros((0, *derivatives[-1].shape[1:]))
-        course = courses[some[0].plant]
-        ends = _along(result, some, rows, course, now, changes, names, into, is_start=numbers[0] == 0)
+        integrator = integrators[some[0].plant]
+        ends = _along(result, some, rows, integrator, now, changes, names, into, is_start=numbers[0] == 0)
         for k, end in zip(numbers, ends, strict=True):
             if k + 1 < len(intervals):
-                both = course, courses[intervals[k + 1].plant]
+                both = integrator, integrators[intervals[k + 1].plant]
                 jumps.append(Jump(result.system, intervals[k], intervals[k + 1], changes, both))
                 now = jumps[-1].across(end)
     return Sensitivities(result, parameters, derivatives, times_of(jumps))
@@ -78,7 +78,7 @@ def _along(
     result: Result,
     intervals: Sequence[StepInterval],
     rows: Sequence[list[int]],
-    course: Varied,
+    integrator: VariationIntegrator,
     variations: np.ndarray,
     changes: Sequence[ParameterChange],
     names: Sequence[str],
@@ -92,7 +92,7 @@ def _along(
     result : result of the run
     intervals : the intervals
     rows : for each interval, the indices of its outputs in the segment
-    course : integrator of variations
+    integrator : integrator of variations
     variations : (D, 13 n + k) variations with respect to D parameters at the start, for n bodies and k auxiliary states
     changes, names : derivatives of the system with respect to the D parameters, and their names
     out : array in which the variations at the outputs of the segment are stored
@@ -115,17 +115,17 @@ def _along(
     for part in steps:
         end = len(times) if part is steps[-1] else int(np.searchsorted(times, part.trail[-1, 1], side="right"))
         outputs = times[done:end], states[done:end]
-        at[:, done:end], variations = course.along(part, variations, directions, motions, outputs, sizes)
+        at[:, done:end], variations = integrator.along(part, variations, directions, motions, outputs, sizes)
         if is_start and done == 0:
-            check_rows(first, course, at[:, 0], directions, motions, changes)
+            check_rows(first, integrator, at[:, 0], directions, motions, changes)
         # The variation of the slip direction is unbounded as the slip ends.
-        if not (first.contact_state.friction and part is steps[-1] and course.coarse >= part.trail[-1, STEP_START]):
-            _warn_of_fast_changes(course.coarse)
-        warn_of_splits(part, course, directions, motions, names)
+        if not (first.contact_state.friction and part is steps[-1] and integrator.coarse >= part.trail[-1, STEP_START]):
+            _warn_of_fast_changes(integrator.coarse)
+        warn_of_splits(part, integrator, directions, motions, names)
         done = end
     for interval in intervals:
         if interval.parts:
-            warn_of_jumps(OWNER, AT_JUMPS, interval.steps, course.solver)
+            warn_of_jumps(OWNER, AT_JUMPS, interval.steps, integrator.solver)
     by_time = np.moveaxis(at, 0, 1)
     out[held] = np.delete(by_time, [0, *ends], axis=0)
     return np.concatenate([by_time[ends], variations[None]])
@@ -178,7 +178,7 @@ def _start(interval: StepInterval, changes: Sequence[ParameterChange]) -> np.nda
 
 def check_rows(
     interval: StepInterval,
-    course: Varied,
+    integrator: VariationIntegrator,
     variations: np.ndarray,
     directions: Directions,
     motions: Sequence[ChangedMotion],
@@ -189,19 +189,19 @@ def check_rows(
     Parameters
     ----------
     interval : interval of integration steps
-    course : integrator of variations
+    integrator : integrator of variations
     variations : (D, 13 n + k) variations at the start of the interval, one for each of D parameters
     directions : derivatives of the constants of the compiled model
     motions : derivatives of prescribed motions
     changes : derivatives of the system with respect to the parameters
     """
-    model, solver = interval.plant.model, course.solver
+    model, solver = interval.plant.model, integrator.solver
     if not solver.redundant or solver.model.rows == 0:
         return
     bodies, internal = as_motions(model, interval.start, variations)
     directions.bodies[:], directions.internal[:] = bodies, internal
     lanes = solver.slots.state_to_lanes(interval.start)
-    tangent: Tangent = course.differential.at(lanes, interval.t, with_motions(directions, motions, interval.t))
+    tangent: Tangent = integrator.differential.at(lanes, interval.t, with_motions(directions, motions, interval.t))
     directions.bodies[:], directions.internal[:] = 0.0, 0.0
     scale = 1.0 + np.abs(bodies).max(axis=(0, 1))
     for d, missed in enumerate(np.abs(tangent.levels[..., :2]).max(axis=2) / scale[:, None]):

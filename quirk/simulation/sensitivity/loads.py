@@ -15,7 +15,7 @@ from quirk.bodies.state import STATE_SIZE
 from quirk.constraints import Constraint
 from quirk.constraints.relation import layout_of
 from quirk.dynamics.model.primitives_as_relations import as_relations
-from quirk.dynamics.sparse.tangent.load_changes import Course, changed_loads
+from quirk.dynamics.sparse.tangent.load_changes import VariedMotion, changed_loads
 from quirk.dynamics.sparse.tangent.tangent import Differential
 from quirk.errors import InputError
 from quirk.events.names import Reading
@@ -60,9 +60,9 @@ class SegmentLoads:
         self._elements = {element.name: k for k, (element, _) in enumerate(self._model.forces)}
         changes = after_replacements(changes, system, segment.replaced)
         self._directions = directions_of(self._model, changes)
-        course = Course(segment.time, segment.flat, segment.angles, variations)
+        motion = VariedMotion(segment.time, segment.flat, segment.angles, variations)
         motions = motions_of(self._model, changes)
-        self._loads = changed_loads(Differential(segment.plant.solver()), course, self._directions, motions)
+        self._loads = changed_loads(Differential(segment.plant.solver()), motion, self._directions, motions)
         self.accelerations = self._loads.accelerations
 
     @property

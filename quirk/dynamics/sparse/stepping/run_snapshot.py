@@ -53,74 +53,74 @@ class RunMemory:
     arrays: list[np.ndarray]
 
 
-def _arrays(course: PausingRun) -> list[np.ndarray]:
-    """Return the arrays of the run `course` on which later steps depend, except those of the solver."""
-    run = course.run
+def _arrays(pausing_run: PausingRun) -> list[np.ndarray]:
+    """Return the arrays of the run `pausing_run` on which later steps depend, except those of the solver."""
+    run = pausing_run.run
     own = [run.y, run.y_new, run.clock.array, run.counts.array, run.requested_times, run.states]
     counter = [run.counter.clock.array, *(getattr(run.counter, name) for name in OF_COUNTER)]
     watched = [run.watched.hit, *real_arrays(run.watched, ("laws", "readings", "crossings", "samples"))]
-    return [*own, *counter, *watched, *real_arrays(run.functions), *course.method.stepper.memory]
+    return [*own, *counter, *watched, *real_arrays(run.functions), *pausing_run.method.stepper.memory]
 
 
-def snapshot(course: PausingRun) -> RunMemory:
-    """Return a copy of all data required to continue the run `course`, except those of its solver."""
-    method, across = course.method, course.method.across
+def snapshot(pausing_run: PausingRun) -> RunMemory:
+    """Return a copy of all data required to continue the run `pausing_run`, except those of its solver."""
+    method, across = pausing_run.method, pausing_run.method.across
     return RunMemory(
         method=method.present.name,
-        attributes={name: copy(getattr(course, name)) for name in ATTRIBUTES},
+        attributes={name: copy(getattr(pausing_run, name)) for name in ATTRIBUTES},
         across=None if across is None else (across.end, across.h, across.method.name),
         pacing=method.pacing.snapshot(),
         strikes=method.functions.strikes.copy(),
-        evaluations=course.flow.evaluations,
-        hit=list(course.happened.hit),
-        latest=list(course.happened.latest),
-        search_delay=course.search.next_delay,
-        pieces=course.run.pieces.copy(),
-        laws=course.watch.laws.snapshot(),
-        arrays=copies(_arrays(course)),
+        evaluations=pausing_run.flow.evaluations,
+        hit=list(pausing_run.happened.hit),
+        latest=list(pausing_run.happened.latest),
+        search_delay=pausing_run.search.next_delay,
+        pieces=pausing_run.run.pieces.copy(),
+        laws=pausing_run.watch.laws.snapshot(),
+        arrays=copies(_arrays(pausing_run)),
     )
 
 
-def recall(course: PausingRun, saved: RunMemory) -> None:
-    """Restore a snapshot of the run `course`, or of another run of the same system; `course` must have been started."""
-    method = course.method
+def recall(pausing_run: PausingRun, saved: RunMemory) -> None:
+    """Restore a snapshot of `pausing_run`, which must have been started, or of another run of the same system."""
+    method = pausing_run.method
     if saved.method != method.present.name:
-        course.run = method.change_to(course.run, method.named(saved.method))
+        pausing_run.run = method.change_to(pausing_run.run, method.named(saved.method))
     for name, value in saved.attributes.items():
-        setattr(course, name, copy(value))
+        setattr(pausing_run, name, copy(value))
     method.across = None
     if saved.across is not None:
         end, h, name = saved.across
         method.across = Across(end, h, method.named(name))
-    course.output.clear()
+    pausing_run.output.clear()
     method.pacing.recall(saved.pacing)
     method.functions.strikes = saved.strikes.copy()
-    course.flow.evaluations, course.search.next_delay = saved.evaluations, saved.search_delay
-    course.happened.hit, course.happened.latest = list(saved.hit), list(saved.latest)
-    course.run = course.run._replace(pieces=saved.pieces.copy())
-    course.watch.laws.recall(saved.laws)
-    restore(_arrays(course), saved.arrays)
+    pausing_run.flow.evaluations, pausing_run.search.next_delay = saved.evaluations, saved.search_delay
+    pausing_run.happened.hit, pausing_run.happened.latest = list(saved.hit), list(saved.latest)
+    pausing_run.run = pausing_run.run._replace(pieces=saved.pieces.copy())
+    pausing_run.watch.laws.recall(saved.laws)
+    restore(_arrays(pausing_run), saved.arrays)
 
 
-def learned(course: PausingRun) -> tuple[Any, ...]:
-    """Return data of the run `course` that make later runs with the same enabled constraints and forces start faster.
+def learned(pausing_run: PausingRun) -> tuple[Any, ...]:
+    """Return data of a run that make later runs with the same enabled constraints and forces start faster.
 
     The data are the current method, the settings, and limits and counters of the search for jumps of user functions.
     """
-    functions = course.method.functions
-    arrays = copies([functions.samples.limit, functions.samples.changes, course.watch.table.change])
-    return course.method.present.name, course.settings, functions.strikes.copy(), arrays
+    functions = pausing_run.method.functions
+    arrays = copies([functions.samples.limit, functions.samples.changes, pausing_run.watch.table.change])
+    return pausing_run.method.present.name, pausing_run.settings, functions.strikes.copy(), arrays
 
 
-def apply_learned(course: PausingRun, data: tuple[Any, ...]) -> None:
-    """Apply the data returned by `learned` to the run `course`.
+def apply_learned(pausing_run: PausingRun, data: tuple[Any, ...]) -> None:
+    """Apply the data returned by `learned` to the run `pausing_run`.
 
     The data may be those of another run with the same enabled constraints and forces. This function must be called
     before the first start of the run.
     """
-    method = course.method
-    name, course.settings, strikes, arrays = data
+    method = pausing_run.method
+    name, pausing_run.settings, strikes, arrays = data
     if name != method.present.name:
         method.use(method.named(name))
     method.functions.strikes = strikes
-    restore([method.functions.samples.limit, method.functions.samples.changes, course.watch.table.change], arrays)
+    restore([method.functions.samples.limit, method.functions.samples.changes, pausing_run.watch.table.change], arrays)

@@ -28,7 +28,7 @@ AT_ONCE = 200
 
 
 @dataclass(frozen=True)
-class Course:
+class VariedMotion:
     """A motion at nt times, and its variations in D directions.
 
     Attributes
@@ -43,9 +43,9 @@ class Course:
     angles: np.ndarray
     changes: np.ndarray
 
-    def part(self, rows: slice, eight: slice) -> Course:
+    def part(self, rows: slice, eight: slice) -> VariedMotion:
         """Return the motion at the times `rows`, with its variations in the directions `eight`; both are slices."""
-        return Course(self.times[rows], self.states[rows], self.angles[rows], self.changes[rows, eight])
+        return VariedMotion(self.times[rows], self.states[rows], self.angles[rows], self.changes[rows, eight])
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class ChangedLoads:
 
 
 def changed_loads(
-    differential: Differential, course: Course, directions: Directions, motions: Sequence[ChangedMotion]
+    differential: Differential, motion: VariedMotion, directions: Directions, motions: Sequence[ChangedMotion]
 ) -> ChangedLoads:
     """Return the derivatives of accelerations and loads along a motion, with respect to its D directions.
 
@@ -74,7 +74,7 @@ def changed_loads(
 
     Parameters
     ----------
-    course : the motion, and its variations in D directions
+    motion : the motion, and its variations in D directions
     directions : variations of the parameters in the same D directions, without a state part
     motions : variations of prescribed motions
 
@@ -83,8 +83,8 @@ def changed_loads(
     InputError
         If a user function fails at the last state.
     """
-    solver, nt = differential.solver, len(course.times)
-    solver.settle(solver.slots.state_to_lanes(course.states[0]), float(course.times[0]))
+    solver, nt = differential.solver, len(motion.times)
+    solver.settle(solver.slots.state_to_lanes(motion.states[0]), float(motion.times[0]))
     sides = _sides(differential)
     # The distribution of loads over redundant rows is computed at one state at a time.
     at_once = 1 if solver.redundant else AT_ONCE
@@ -97,7 +97,7 @@ def changed_loads(
         )
         parts = []
         for begin in range(0, nt, at_once):
-            part = course.part(slice(begin, begin + at_once), eight)
+            part = motion.part(slice(begin, begin + at_once), eight)
             places, references = solver.applied.references(part.times, part.angles)
             count = part.changes.shape[1]
             loads = LoadPass(

@@ -18,7 +18,7 @@ from .collocation import CONVERGENCE, ImplicitVariation
 from .radau import vary_along_radau
 
 
-class ImplicitCourse:
+class ImplicitPropagator:
     """Propagation of state variations along the steps of a run of any implicit method, by collocation.
 
     Attributes

@@ -27,7 +27,7 @@ from ..tangent.tables import ELEMENT, INPUT, INPUTS
 from ..tangent.tangent import Differential
 from .error_control import resolution_of
 from .explicit import ExplicitVariation, vary_along
-from .implicit import ImplicitCourse
+from .implicit import ImplicitPropagator
 
 # Steps times stages times state size per call of compiled code; Ctrl-C takes effect between calls.
 BETWEEN_LOOKS = 1_000_000
@@ -73,7 +73,7 @@ class ChangedMotion:
     motion: Motion
 
 
-class ExplicitCourse:
+class ExplicitPropagator:
     """Propagation of state variations along the steps of a run of a Runge-Kutta method.
 
     Attributes
@@ -102,7 +102,7 @@ class ExplicitCourse:
         vary_along(self._solver.mechanism, self._differential.tangents, variation, first, last)
 
 
-class Varied:
+class VariationIntegrator:
     """State variations of a run in D directions.
 
     The solver must not be used by another object at the same time.
@@ -125,15 +125,15 @@ class Varied:
     def __init__(self, solver: Solver, settings: Settings) -> None:
         self.solver, self.differential, self._settings = solver, Differential(solver), settings
         self._projects = settings.interval > 0 and len(solver.tables.nodes.rows) > 0
-        self._implicit: ImplicitCourse | None = None
+        self._implicit: ImplicitPropagator | None = None
         self.rank, self.extents, self.pivots = 0, np.zeros((0, 0)), np.zeros(0)
         self.coarse, self.worst, self.cuts = np.inf, 0.0, False
 
-    def _course(self, method: Method) -> ExplicitCourse | ImplicitCourse:
+    def _propagator(self, method: Method) -> ExplicitPropagator | ImplicitPropagator:
         if isinstance(method, Tableau):
-            return ExplicitCourse(self.solver, self.differential, method)
+            return ExplicitPropagator(self.solver, self.differential, method)
         if self._implicit is None:
-            self._implicit = ImplicitCourse(self.solver, self.differential, self._settings)
+            self._implicit = ImplicitPropagator(self.solver, self.differential, self._settings)
         return self._implicit
 
     def along(
@@ -190,15 +190,15 @@ class Varied:
         present = [motion for motion in motions if first <= motion.direction < first + WIDTH]
         table, kept, moved = moved_by(self.differential, present, first)
         common = self._arrays(steps, outputs, count, table, moved)
-        course = self._course(steps.method)
-        estimates_error = course.estimates_error and self._settings.fixed == 0
+        propagator = self._propagator(steps.method)
+        estimates_error = propagator.estimates_error and self._settings.fixed == 0
         common["resolution"] = resolution_of(self._settings.rtol if estimates_error else 0.0, sizes)
-        variation = course.new_data(common)
+        variation = propagator.new_data(common)
         variation.changes[:] = np.concatenate([self._to_lanes(change) for change in start])
-        at_once = max(1, BETWEEN_LOOKS // (course.stages * size * (1 + count)))
+        at_once = max(1, BETWEEN_LOOKS // (propagator.stages * size * (1 + count)))
         for begin in range(0, steps_taken, at_once):
             with solver.applied.calling():
-                course.propagate(variation, begin, min(begin + at_once, steps_taken))
+                propagator.propagate(variation, begin, min(begin + at_once, steps_taken))
             solver.applied.check(t)
         self.coarse = min(self.coarse, variation.resolution.subdivision.coarse)
         self.worst = max(self.worst, variation.resolution.tolerance * variation.resolution.subdivision.worst)

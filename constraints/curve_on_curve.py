@@ -16,15 +16,15 @@ from ..bodies.body import Body, Ground
 from ..bodies.frame import Frame
 from ..errors import InputError
 from ..util.validate import PointsLike
+from .closest_point import TERMS
 from .constraint import Constraint, checked_ends
+from .curve_contact import touching_pieces
 from .implicit import solved
 from .lookup import Lookup
-from .nearest import TERMS
 from .numbers import Numbers
 from .primitives import X, Y, Z
 from .relation import FORCE, MovingFrame, Relation
 from .spline import Spline, along
-from .touching import touching_pieces
 
 ON_EACH = 1 + 2 * TERMS
 TOUCHING = Lookup(touching_pieces, 2 * ON_EACH)

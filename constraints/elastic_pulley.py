@@ -14,8 +14,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..util import validate
-from .laying import PARALLEL, Lay
 from .pulley import Pulley
+from .rope_layout import PARALLEL, RopeLayout
 from .rope_path import RopePath
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class ElasticPulley(Pulley):
     def __str__(self) -> str:
         return f'Pulley "{self.name}"'
 
-    def _lay(self, owner: str, lay: Lay, elasticity: Mapping[str, Any]) -> None:
+    def _set_path(self, owner: str, layout: RopeLayout, elasticity: Mapping[str, Any]) -> None:
         from ..forces.elastic_rope import ElasticRope
         from ..forces.rope_sections import Sections
 
@@ -40,22 +40,22 @@ class ElasticPulley(Pulley):
                 f'"{self.name} spans" by an event'
             )
         self.stiffness = validate.positive(owner, "stiffness", elasticity["stiffness"])
-        self.friction = _checked_friction(owner, elasticity["friction"], lay, self.weights, self.path)
+        self.friction = _checked_friction(owner, elasticity["friction"], layout, self.weights, self.path)
         sections = Sections.of(self.path, self.friction)
         self.damping = _checked_damping(owner, elasticity["damping"], sections)
-        placed = lay.section_lengths(sections, self.path, self.weights)
+        placed = layout.section_lengths(sections, self.path, self.weights)
         if elasticity["pretension"] is None:
             unstretched = placed * (self.length / placed.sum())
         elif elasticity["length"] is not None:
             raise InputError(f"{owner}: give either length, of the rope without load, or pretension, not both")
         else:
             tensions = _checked_pretension(owner, elasticity["pretension"], sections)
-            _check_held(owner, tensions, self.friction, sections, lay)
+            _check_held(owner, tensions, self.friction, sections, layout)
             unstretched = placed / (1.0 + tensions / self.stiffness)
             self.length = float(unstretched.sum())
         self.companions = (
             ElasticRope(
-                f"{self.name} spans", self.ends, self.path, lay.numbers, self.weights, self.stiffness, self.friction,
+                f"{self.name} spans", self.ends, self.path, layout.numbers, self.weights, self.stiffness, self.friction,
                 unstretched.tolist(), self.damping,
             ),
         )  # fmt: skip
@@ -75,11 +75,11 @@ def _numbers_per(owner: str, argument: str, value: Any, count: int, item: str) -
     return found
 
 
-def _checked_friction(owner: str, value: Any, lay: Lay, weights: np.ndarray, path: RopePath) -> list[float]:
+def _checked_friction(owner: str, value: Any, layout: RopeLayout, weights: np.ndarray, path: RopePath) -> list[float]:
     """Return the checked friction coefficients (n,) at the n stops of a rope; they are zero at the ends.
 
-    `value` is the user's argument. `lay` is the initial geometry, `weights` are the numbers of falls of the spans, and
-    `path` is the order of the stops.
+    `value` is the user's argument. `layout` is the initial geometry, `weights` are the numbers of falls of the spans,
+    and `path` is the order of the stops.
     """
     inner = list(path.inner)
     what = "stop" if path.closed else "stop between the ends"
@@ -91,7 +91,7 @@ def _checked_friction(owner: str, value: Any, lay: Lay, weights: np.ndarray, pat
                 f"{owner}: weights next to points[{k}], which has friction, must be 1, since falls with friction "
                 "between them have different tensions: list each point that the rope meets"
             )
-        if not lay.angle(k) > PARALLEL:
+        if not layout.angle(k) > PARALLEL:
             raise InputError(
                 f"{owner}: the rope runs straight past points[{k}] at the initial poses, where friction has no "
                 "direction: leave the point out, or use a quirk.Drum"
@@ -127,14 +127,16 @@ def _checked_pretension(owner: str, value: Any, sections: Sections) -> np.ndarra
     return found
 
 
-def _check_held(owner: str, tensions: np.ndarray, friction: Sequence[float], sections: Sections, lay: Lay) -> None:
+def _check_held(
+    owner: str, tensions: np.ndarray, friction: Sequence[float], sections: Sections, layout: RopeLayout
+) -> None:
     """Raise an InputError if friction at a stop cannot balance the initial tensions on its two sides.
 
-    `tensions` (sections,), N, are the initial tensions, `friction` holds the coefficient at each stop, and `lay` is the
-    initial geometry.
+    `tensions` (sections,), N, are the initial tensions, `friction` holds the coefficient at each stop, and `layout` is
+    the initial geometry.
     """
     for k, before, behind in zip(sections.stops, sections.before, sections.behind, strict=True):
-        one, two, most = tensions[before], tensions[behind], np.exp(friction[k] * lay.angle(k))
+        one, two, most = tensions[before], tensions[behind], np.exp(friction[k] * layout.angle(k))
         if max(one, two) > min(one, two) * most * (1 + 1e-9):
             raise InputError(
                 f"{owner}: pretension before and behind points[{k}], {one:g} N and {two:g} N, must have a ratio of at "

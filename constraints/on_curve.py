@@ -17,10 +17,10 @@ from ..bodies.frame import Frame
 from ..errors import InputError
 from ..util import validate
 from ..util.validate import PointsLike
+from .closest_point import TERMS, nearest_piece
 from .constraint import Constraint, checked_ends
 from .implicit import solved
 from .lookup import Lookup
-from .nearest import TERMS, nearest_piece
 from .numbers import Numbers
 from .relation import FORCE, MovingFrame, Relation
 from .spline import Spline, along

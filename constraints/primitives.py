@@ -13,11 +13,11 @@ distance       Phi = d . d - c               1 row
 The rows of a coincidence are e . d for the inertial axes e = x, y and z, so that their factors are e and d. `FACTORS`
 holds the factors of each kind of primitive; rows, units, derivatives and tables are computed from the factors.
 
-`constraint_tower` computes Phi and its time derivatives. The K-th derivative of Phi is linear in the K-th derivatives
-x^(K) of all positions and orientations: it is A x^(K) - gamma_K. The right-hand side gamma_K of the constraint rows A
-x^(K) = gamma_K is therefore minus the K-th derivative of Phi, evaluated with x^(K) = 0; gamma_2 is the right-hand side
-of the equation for accelerations. `constraint_wrenches` computes the Jacobian A and its time derivatives. A row of A is
-also the load of a unit multiplier.
+`constraint_time_derivatives` computes Phi and its time derivatives. The K-th derivative of Phi is linear in the K-th
+derivatives x^(K) of all positions and orientations: it is A x^(K) - gamma_K. The right-hand side gamma_K of the
+constraint rows A x^(K) = gamma_K is therefore minus the K-th derivative of Phi, evaluated with x^(K) = 0; gamma_2 is
+the right-hand side of the equation for accelerations. `constraint_wrenches` computes the Jacobian A and its time
+derivatives. A row of A is also the load of a unit multiplier.
 
 Sources: Haug's primitives as in "Common Kinematic Constraints in 3D", eqs. 1-34; the sign is that of p_j - p_i.
 """
@@ -33,7 +33,7 @@ import numpy as np
 
 from ..jit.compilation import entry
 from .relation import FORCE, TORQUE
-from .tower import cross_tower, fixed_vector_tower, product_tower
+from .time_derivatives import cross_derivatives, fixed_vector_derivatives, product_derivatives
 
 X, Y, Z = range(3)
 _LETTERS = "xyz"
@@ -143,7 +143,7 @@ class PrimitiveTable(NamedTuple):
 
 
 @entry
-def constraint_tower(
+def constraint_time_derivatives(
     table: PrimitiveTable,
     R: np.ndarray,
     translation: np.ndarray,
@@ -163,8 +163,8 @@ def constraint_tower(
         i, j = table.body[p, 0], table.body[p, 1]
         x_factor, y_factor, row = FACTORS[table.kind[p], 0], FACTORS[table.kind[p], 1], table.row[p]
         if x_factor == SEPARATION or y_factor == SEPARATION:
-            fixed_vector_tower(R[j], spin[j], table.arm[p, 1], w)
-            fixed_vector_tower(R[i], spin[i], table.arm[p, 0], u)
+            fixed_vector_derivatives(R[j], spin[j], table.arm[p, 1], w)
+            fixed_vector_derivatives(R[i], spin[i], table.arm[p, 0], u)
             for k in range(order + 1):
                 for c in range(3):
                     # Positions are subtracted first: far from the origin their difference is exact, but a sum is not.
@@ -175,10 +175,10 @@ def constraint_tower(
                     phi[row + c, k] = d[k, c]
             continue
         if x_factor == AXIS:
-            fixed_vector_tower(R[i], spin[i], table.direction[p, 0], u)
+            fixed_vector_derivatives(R[i], spin[i], table.direction[p, 0], u)
         if y_factor == AXIS:
-            fixed_vector_tower(R[j], spin[j], table.direction[p, 1], w)
-        product_tower(u if x_factor == AXIS else d, w if y_factor == AXIS else d, phi[row])
+            fixed_vector_derivatives(R[j], spin[j], table.direction[p, 1], w)
+        product_derivatives(u if x_factor == AXIS else d, w if y_factor == AXIS else d, phi[row])
         phi[row, 0] -= table.offset[p]
 
 
@@ -197,7 +197,8 @@ def constraint_wrenches(
     time derivative, from 0 to K. All vectors are in the inertial frame. The opposite force acts on body i; moments are
     about the centers of mass. Hence Phi_dot = f . (v_j - v_i) + m_i . omega_i + m_j . omega_j. `R`, `translation` and
     `spin` are the rotation matrices, centers of mass and angular velocities of all bodies with time derivatives, as for
-    `constraint_tower`; the angular velocity needs one derivative less. `scratch` (4, K + 1, 3) is overwritten.
+    `constraint_time_derivatives`; the angular velocity needs one derivative less. `scratch` (4, K + 1, 3) is
+    overwritten.
     """
     order = wrench.shape[2] - 1
     u, w, s_i, s_j = scratch[0], scratch[1], scratch[2], scratch[3]
@@ -205,19 +206,19 @@ def constraint_wrenches(
         i, j = table.body[p, 0], table.body[p, 1]
         x_factor, y_factor, row = FACTORS[table.kind[p], 0], FACTORS[table.kind[p], 1], table.row[p]
         if x_factor == AXIS:
-            fixed_vector_tower(R[i], spin[i], table.direction[p, 0], u)
+            fixed_vector_derivatives(R[i], spin[i], table.direction[p, 0], u)
         else:
-            fixed_vector_tower(R[j], spin[j], table.direction[p, 1], u)
+            fixed_vector_derivatives(R[j], spin[j], table.direction[p, 1], u)
         if x_factor == AXIS and y_factor == AXIS:
-            fixed_vector_tower(R[j], spin[j], table.direction[p, 1], w)
+            fixed_vector_derivatives(R[j], spin[j], table.direction[p, 1], w)
             for k in range(order + 1):
                 for c in range(3):
                     wrench[row, 0, k, c] = 0.0
-            cross_tower(u, w, wrench[row, 1])
-            cross_tower(w, u, wrench[row, 2])
+            cross_derivatives(u, w, wrench[row, 1])
+            cross_derivatives(w, u, wrench[row, 2])
             continue
-        fixed_vector_tower(R[i], spin[i], table.arm[p, 0], s_i)
-        fixed_vector_tower(R[j], spin[j], table.arm[p, 1], s_j)
+        fixed_vector_derivatives(R[i], spin[i], table.arm[p, 0], s_i)
+        fixed_vector_derivatives(R[j], spin[j], table.arm[p, 1], s_j)
         for k in range(order + 1):
             for c in range(3):
                 w[k, c] = (translation[j, k, c] - translation[i, k, c]) + (s_j[k, c] - s_i[k, c])
@@ -232,5 +233,5 @@ def constraint_wrenches(
                         force[k, c] = 1.0 if k == 0 and c == component else 0.0
                     else:
                         force[k, c] = 2.0 * w[k, c] if x_factor == y_factor else u[k, c]
-            cross_tower(force, s_i, wrench[row + component, 1])
-            cross_tower(s_j, force, wrench[row + component, 2])
+            cross_derivatives(force, s_i, wrench[row + component, 1])
+            cross_derivatives(s_j, force, wrench[row + component, 2])

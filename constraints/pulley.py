@@ -20,8 +20,8 @@ from ..errors import InputError
 from ..util import validate
 from .constraint import Constraint, checked_ends
 from .drum import Drum, angle_between, wrap
-from .laying import Lay, RopeStop, laid, winding_length
 from .relation import FORCE, Function, MovingFrame, Relation
+from .rope_layout import RopeLayout, RopeStop, rope_layout, winding_length
 from .rope_path import RopePath
 
 LEFT = "its rope has left a sheave, or a point has come within the radius of a drum"
@@ -166,7 +166,7 @@ class Pulley(Constraint):
         self.drums = tuple(stop.drum for stop in stops)
         self._further = tuple((body, Frame()) for body in members[2:])
         self.weights = _checked_weights(owner, weights, stops, self.closed)
-        rounds, spans, arcs = laid(owner, stops, self.closed)
+        rounds, spans, arcs = rope_layout(owner, stops, self.closed)
         placed = float(self.weights @ np.linalg.norm(spans, axis=1) + arcs.sum())
         self.length = placed if length is None else validate.positive(owner, "length", length)
         path = tuple(next(f for f, other in enumerate(members) if other is body) for body in met)
@@ -178,12 +178,12 @@ class Pulley(Constraint):
             "length": length, "stiffness": stiffness, "damping": damping, "friction": friction,
             "pretension": pretension,
         }  # fmt: skip
-        self._lay(owner, Lay(stops, spans, arcs, tuple(map(float, numbers)), placed), elasticity)
+        self._set_path(owner, RopeLayout(stops, spans, arcs, tuple(map(float, numbers)), placed), elasticity)
 
-    def _lay(self, owner: str, lay: Lay, elasticity: Mapping[str, Any]) -> None:
+    def _set_path(self, owner: str, layout: RopeLayout, elasticity: Mapping[str, Any]) -> None:
         """Define the constraint row for a rope of constant length.
 
-        `lay` is the initial geometry, and `elasticity` holds the arguments length, stiffness, damping, friction and
+        `layout` is the initial geometry, and `elasticity` holds the arguments length, stiffness, damping, friction and
         pretension. The subclass for elastic ropes defines a force element instead.
         """
         for argument, value in elasticity.items():
@@ -197,13 +197,13 @@ class Pulley(Constraint):
                 f"{owner}: a closed rope requires stiffness=, its axial stiffness EA in N, and pretension=, because "
                 "belts transmit loads by differences of tension"
             )
-        turns = winding_length(owner, lay.stops)
-        if turns and abs(self.length - lay.placed) >= 0.5 * turns:
+        turns = winding_length(owner, layout.stops)
+        if turns and abs(self.length - layout.placed) >= 0.5 * turns:
             raise InputError(
-                f"{owner}: length must be within {0.5 * turns:g} m of {lay.placed:g} m, the length at the initial "
+                f"{owner}: length must be within {0.5 * turns:g} m of {layout.placed:g} m, the length at the initial "
                 f"poses, because full turns of drums at its ends have no effect; got {self.length:g}"
             )
-        constants = tuple(map(float, (self.length, turns, *self.weights, *lay.numbers)))
+        constants = tuple(map(float, (self.length, turns, *self.weights, *layout.numbers)))
         self.primitives = (Relation(slack(self.path), ("slack",), (FORCE,), constants, undefined=LEFT),)
 
     @property

@@ -15,7 +15,7 @@ from ..autodiff.jet import Jet
 from ..errors import InputError
 from ..functions.spline import interpolated
 from ..util import validate
-from .nearest import TERMS, group_size
+from .closest_point import TERMS, group_size
 
 # Distance below which points coincide, relative to the length or size of the curve.
 SAME = 1e-12
@@ -97,7 +97,7 @@ class Spline:
 
     @property
     def table(self) -> tuple[float, ...]:
-        """Coefficients of the curve as constants of a constraint function, in the layout of `constraints.nearest`."""
+        """Coefficients of the curve as constants of a function, in the layout of `constraints.closest_point`."""
         lengths = np.diff(self.breaks)
         # Control points of each piece, whose convex hull contains the piece.
         scaled = self.coefficients * lengths[:, None, None] ** np.arange(TERMS)

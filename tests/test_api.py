@@ -173,8 +173,8 @@ def test_heavy_modules_are_imported_when_needed():
     script = (
         "import sys, quirk; quirk.simulate, quirk.Revolute, quirk.System\n"
         "print([m for m in ('matplotlib', 'quaternion', 'scipy.integrate') if m in sys.modules])\n"
-        "from quirk.constraints.primitives import constraint_tower\n"
-        "print(len(constraint_tower.compiled.signatures))"
+        "from quirk.constraints.primitives import constraint_time_derivatives\n"
+        "print(len(constraint_time_derivatives.compiled.signatures))"
     )
     assert run(script).split("\n")[:2] == ["[]", "0"]
 
@@ -281,6 +281,8 @@ def test_earlier_names_work_and_warn(tmp_path):
     with pytest.warns(DeprecationWarning, match="System.linearise is called linearize now"):
         assert system.linearise().A.shape == (12, 12)
     objective = quirk.Objective(["ball.position.x"], lambda x: (x.sum(), 0 * x + 1))
+    with pytest.warns(DeprecationWarning, match="BodyView.tower is called pose_derivatives now"):
+        assert result["ball"].tower(1).rotations(1).shape[1] == 2
     with pytest.warns(DeprecationWarning, match="Objective.judged is called evaluate now"):
         assert objective.judged(result["ball"].position[:, :1])[0] == 2.0
     with pytest.warns(DeprecationWarning, match="sphere: the argument centre is called center now"):

@@ -124,10 +124,11 @@ def test_lanes_that_are_not_numbers_are_noticed():
 
 SCRIPT = """
 import numpy as np
-from quirk.constraints.primitives import PrimitiveTable, constraint_tower as tower
+from quirk.constraints.primitives import PrimitiveTable, constraint_time_derivatives
 table = PrimitiveTable(*(np.zeros(0, int) for _ in range(2)), np.zeros((0, 2), int), np.zeros((0, 2, 3)), np.zeros((0, 2, 3)), np.zeros(0))
-tower(table, np.zeros((1, 3, 3)), np.zeros((1, 2, 3)), np.zeros((1, 1, 3)), np.zeros((3, 2, 3)), np.zeros((0, 2)))
-print(sum(tower.compiled.stats.cache_hits.values()), sum(tower.compiled.stats.cache_misses.values()))
+constraint_time_derivatives(table, np.zeros((1, 3, 3)), np.zeros((1, 2, 3)), np.zeros((1, 1, 3)), np.zeros((3, 2, 3)), np.zeros((0, 2)))
+stats = constraint_time_derivatives.compiled.stats
+print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 
 
@@ -152,10 +153,11 @@ def test_machine_code_is_renewed_when_any_kernel_changed(tmp_path):
 
     assert run() == ["0", "1"]
     assert run() == ["1", "0"]
-    tower, plot = package / "constraints" / "tower.py", package / "graphics" / "plot" / "plot.py"
+    derivatives = package / "constraints" / "time_derivatives.py"
+    plot = package / "graphics" / "plot" / "plot.py"
     for path, line, counts in (
-        (tower, "# changed", ["1", "0"]),
-        (tower, "CHANGED = True", ["0", "1"]),
+        (derivatives, "# changed", ["1", "0"]),
+        (derivatives, "CHANGED = True", ["0", "1"]),
         (plot, "CHANGED = True", ["1", "0"]),
     ):
         path.write_text(f"{path.read_text()}\n{line}\n")

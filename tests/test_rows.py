@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from mechanisms import VARIANTS, random_body, random_quaternion, random_state
 from pairs import CARRIED, KINDS, declared_rows, moved, pair, qdot
-from quirk.constraints.primitives import constraint_tower, constraint_wrenches
+from quirk.constraints.primitives import constraint_time_derivatives, constraint_wrenches
 from studies import study
 
 import quirk
@@ -212,7 +212,7 @@ def test_kernels_are_the_same_compiled_and_plain():
     )  # fmt: skip
     got = json.loads(plain.stdout)
     np.testing.assert_allclose(got, [signature(kind) for kind in KINDS], rtol=1e-13)
-    assert hasattr(constraint_tower, "py_func")
+    assert hasattr(constraint_time_derivatives, "py_func")
     assert hasattr(constraint_wrenches, "py_func")
 
 

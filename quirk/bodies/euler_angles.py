@@ -82,9 +82,9 @@ def _turns(time: np.ndarray, q: np.ndarray, omega: np.ndarray) -> np.ndarray:
     (nt, 3), rad/s, at the two times selects the number of turns.
     """
     shortest = rotation.log(rotation.multiply(rotation.conjugate(q[:-1]), q[1:]))
-    told = 0.5 * np.diff(time)[:, None] * (omega[:-1] + omega[1:])
-    axis = _unit(np.where(shortest.any(axis=1, keepdims=True), shortest, told))
-    return shortest + axis * _nearest_multiple(((told - shortest) * axis).sum(axis=1, keepdims=True))
+    estimate = 0.5 * np.diff(time)[:, None] * (omega[:-1] + omega[1:])
+    axis = _unit(np.where(shortest.any(axis=1, keepdims=True), shortest, estimate))
+    return shortest + axis * _nearest_multiple(((estimate - shortest) * axis).sum(axis=1, keepdims=True))
 
 
 class _ContinuousVector(NamedTuple):
@@ -135,8 +135,8 @@ def _continuous_vector(
         start = known[:-1]
         through = straight[start] | (np.diff(known) > 1)
         direction = np.arctan2(vector[known, 1], vector[known, 0])
-        told = np.where(through, 0.0, np.sign(across[start]) * half[start])
-        angle = np.interp(time, time[known], _continuous(direction, told, np.where(through, np.pi, 2 * np.pi)))
+        initial = np.where(through, 0.0, np.sign(across[start]) * half[start])
+        angle = np.interp(time, time[known], _continuous(direction, initial, np.where(through, np.pi, 2 * np.pi)))
     along = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     return _ContinuousVector(angle, (vector * along).sum(axis=1), straight, (b * along[:-1]).sum(axis=1))
 

@@ -23,7 +23,7 @@ from ..constraints import Constraint
 from ..errors import InputError
 from ..functions.array_api import python_of
 from ..functions.user_function import of_floats
-from .state_view import Noting, Plain, StateView, TracedView
+from .state_view import Plain, RecordingView, StateView, TracedView
 from .value import STATE_CALL, Value
 
 if TYPE_CHECKING:
@@ -209,9 +209,9 @@ def names_read(title: str, function: Callable[..., Any], parts: Mapping[str, Any
     """
     bodies = [part for part in parts.values() if isinstance(part, Body)]
     places = {body.name: PresentBody(*_initial(body)) for body in bodies}
-    noting = Noting(StateView(parts, {GROUND.name: ground(), **places}))
+    recording = RecordingView(StateView(parts, {GROUND.name: ground(), **places}))
     try:
-        function(0.0, noting)
+        function(0.0, recording)
     except InputError as error:
         raise InputError(f"{title} function: {error}") from error
     except Exception as error:
@@ -219,7 +219,7 @@ def names_read(title: str, function: Callable[..., Any], parts: Mapping[str, Any
             f"{title} function, called as {STATE_CALL}, failed at the initial state: {type(error).__name__}: {error}"
         ) from error
     named = texts_in(getattr(function, "__code__", None))
-    return list(dict.fromkeys([*(name for name in parts if name in named), *noting.names]))
+    return list(dict.fromkeys([*(name for name in parts if name in named), *recording.names]))
 
 
 def texts_in(code: Any) -> set[str]:

@@ -237,7 +237,7 @@ class Plain:
         return (lambda *given: as_floats(found(*given))) if callable(found) else as_floats(found)
 
 
-class Noting:
+class RecordingView:
     """View of a system's state that records the names of the parts that a function reads."""
 
     def __init__(self, view: StateView) -> None:

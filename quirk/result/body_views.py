@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..constraints.relative import FrameMotion
 from ..dynamics.model.time_derivatives import PoseDerivatives
 from ..util import validate
 from ..util.misuse import explained
+from ..util.renamed import Renamed
 from .point_paths import PlanarPath, PointPath, local_point
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @explained
-class BodyView:
+class BodyView(Renamed):
     """Motion of one body over nt times.
 
     Attributes
@@ -30,6 +31,8 @@ class BodyView:
     quaternion : (nt,) orientations as numpy-quaternion objects
     angular_velocity, angular_acceleration, angular_jerk, angular_snap : (nt, 3) in body axes, rad/s, rad/s^2, ...
     """
+
+    _earlier_names: ClassVar = {"tower": "pose_derivatives"}
 
     def __init__(self, result: Result, row: int) -> None:
         self._result, self._row = result, row
@@ -119,7 +122,7 @@ class BodyView:
         """Second time derivatives (nt, 3) of the components of `angular_acceleration`, body axes, rad/s^4."""
         return self._result._acceleration_derivative(3)[1][:, self._row]
 
-    def tower(self, order: int) -> PoseDerivatives:
+    def pose_derivatives(self, order: int) -> PoseDerivatives:
         """Return the pose of the body at all times, with its time derivatives up to `order`, at most 4."""
         linear, angular = [self.position, self.velocity], [self.angular_velocity]
         if order > 1:
@@ -137,7 +140,7 @@ class BodyView:
 
         `local` is (3,), m, in body coordinates, or the name of a frame of the body, whose origin is the point.
         """
-        return PointPath(self.of, self.tower, local_point(self.of, local, "BodyView"))
+        return PointPath(self.of, self.pose_derivatives, local_point(self.of, local, "BodyView"))
 
     def frame(self, name: str) -> FrameMotion:
         """Return the motion of a named frame of the body in the inertial frame.

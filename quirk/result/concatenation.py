@@ -103,8 +103,8 @@ def run_events(result: Result) -> list[Event]:
 
 def _in_system(segment: Segment, system: System, result: Result) -> Segment:
     """Return a copy of a segment of `result` in which equal constraints and forces are those of `system`."""
-    told = described(segment, result.system, run_events(result))
-    configuration, changes = rebuilt(told, system, [*run_events(result), *system.events])
+    description = described(segment, result.system, run_events(result))
+    configuration, changes = rebuilt(description, system, [*run_events(result), *system.events])
     plant = system.plant_for(configuration)
     turns = Turns(plant.model.joints, segment.turns.quadrants, segment.turns.whole)
     return Segment(plant, segment.time, segment.flat, turns, segment.rank, changes, segment.changed)

@@ -66,19 +66,19 @@ class Path(ABC):
 class PointPath(Path):
     """Motion of a point of a body: arrays (nt, 3) in the inertial frame.
 
-    `tower` is a function of the order that returns the poses of the body with their time derivatives up to this order;
-    `local` (3,), m, is the point in body coordinates.
+    `derivatives` is a function of the order that returns the poses of the body with their time derivatives up to this
+    order; `local` (3,), m, is the point in body coordinates.
     """
 
-    def __init__(self, body: Body, tower: Callable[[int], PoseDerivatives], local: np.ndarray) -> None:
-        self._body, self._tower, self._local = body, tower, local
+    def __init__(self, body: Body, derivatives: Callable[[int], PoseDerivatives], local: np.ndarray) -> None:
+        self._body, self._derivatives, self._local = body, derivatives, local
 
     def __repr__(self) -> str:
         return f"<PointPath: ({', '.join(f'{x:g}' for x in self._local)}) m of {self._body}>"
 
     def derivative(self, order: int) -> np.ndarray:
         """Return a time derivative (nt, 3) of the position in the inertial frame, m/s^order."""
-        return self._tower(order).points(self._local)[:, order]
+        return self._derivatives(order).points(self._local)[:, order]
 
 
 @explained

@@ -88,8 +88,8 @@ class Interpolant:
         """
         h, terms = self._lengths(place), self._position.shape[1] - 1
         apart = np.zeros(len(h))
-        for tower, size in ((self._position, 1.0), (self._quaternion, 2 * self.segment.model.length)):
-            before, after = self._ends(place, tower)
+        for derivatives, size in ((self._position, 1.0), (self._quaternion, 2 * self.segment.model.length)):
+            before, after = self._ends(place, derivatives)
             values, _ = hermite_interpolants(before, after, place.x, h)
             coarser, _ = hermite_interpolants(before[:, :terms], after[:, :terms], place.x, h)
             apart = np.maximum(apart, size * np.abs(values - coarser).max(axis=(1, 2), initial=0.0))
@@ -121,8 +121,8 @@ class Interpolant:
         if not len(joints.ends):
             return turns.quadrants[self._rows[self._index(place)]]
         half, rate = self._half_angles()
-        towers = np.stack([half, rate], axis=1)
-        near, _ = hermite_interpolants(*self._ends(place, towers), place.x, self._lengths(place))
+        half_and_rate = np.stack([half, rate], axis=1)
+        near, _ = hermite_interpolants(*self._ends(place, half_and_rate), place.x, self._lengths(place))
         # A quadrant is a quarter turn, with its nominal angle in the middle.
         return first + 4 * np.round((near / (0.5 * np.pi) - 0.5 - first) / 4).astype(first.dtype)
 

@@ -49,8 +49,8 @@ class PendingContacts:
         key = t, version, run.plant
         if self._known is not None and self._known[0] == key:
             return self._known[1]
-        y = run.plant.tables.slots.state_from_lanes(current.lanes_now.copy().reshape(1, -1))
-        turns = Turns(run.plant.model.joints, current.quadrants_now.copy().reshape(1, -1, 2), current.whole)
+        y = run.plant.tables.slots.state_from_lanes(current.present_lanes.copy().reshape(1, -1))
+        turns = Turns(run.plant.model.joints, current.present_quadrants.copy().reshape(1, -1, 2), current.whole)
         angles = turns.angles(run.plant.model.auxiliary.state(y).orientation)[0]
         try:
             outcome = self._contacts.resolve_impacts(t, y[0], angles, run.configuration, run.contact_state)

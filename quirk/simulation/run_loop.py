@@ -164,9 +164,9 @@ class _SimulatedRun:
         assert self.run is not None
         partial = self.result("failed")
         last = partial.state_at(-1)
-        told, body = described_failure("simulate", self._system, self.run, self._factory, last, error)
+        message, body = described_failure("simulate", self._system, self.run, self._factory, last, error)
         return SimulationError(
-            f"{told}; the result up to here is in this error's .result", time=error.time, body=body, result=partial
+            f"{message}; the result up to here is in this error's .result", time=error.time, body=body, result=partial
         )
 
     def close(self) -> None:

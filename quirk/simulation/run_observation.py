@@ -62,9 +62,9 @@ class Observation:
         plant = run.plant if self._plant_now is None else self._plant_now()
         if plant is not self._plant:
             self._prepare(plant, current)
-        t, y = current.present_time, current.lanes_now
+        t, y = current.present_time, current.present_lanes
         if self._turning:
-            quadrant, whole, inputs = current.quadrants_now.item, current.whole.item, self._laws.inputs
+            quadrant, whole, inputs = current.present_quadrants.item, current.whole.item, self._laws.inputs
             for place, k, axis, sign, factor, offset in self._turning:
                 # Accurate to less than half a turn, which suffices for the law to find the turns.
                 angle = (quadrant(2 * k) + 0.5 + sign * (quadrant(2 * k + 1) + 0.5)) * QUARTER + whole(k, axis)
@@ -95,11 +95,11 @@ class Observation:
         reads = any(isinstance(quantity, Reading) for quantity in self._quantities)
         self._evaluates = reads or self._monitor.laws.calls_python
         if reads:
-            solver.settle(current.lanes_now.copy(), current.present_time)
+            solver.settle(current.present_lanes.copy(), current.present_time)
         self._laws, self._constants = self._monitor.laws.table, solver.tables.constants
         self._kin, self._out = solver.work.kin, np.zeros(2 * len(guards))
         if not self._evaluates:
-            given = self._constants, self._kin, self._laws, current.present_time, current.lanes_now, self._out
+            given = self._constants, self._kin, self._laws, current.present_time, current.present_lanes, self._out
             laws_at(*given)
             self._laws_at = machine_code(laws_at, *given)
         place_of = {guard.key: e for e, guard in enumerate(self._monitor.guards)}

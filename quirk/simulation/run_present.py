@@ -52,8 +52,8 @@ class Present:
         plant = run.plant if plant is None else plant
         key = current.present_time, version, plant
         if self._shown is None or self._shown[0] != key:
-            turns = Turns(run.plant.model.joints, current.quadrants_now.copy().reshape(1, -1, 2), current.whole)
-            flat = run.plant.tables.slots.state_from_lanes(current.lanes_now.copy().reshape(1, -1))
+            turns = Turns(run.plant.model.joints, current.present_quadrants.copy().reshape(1, -1, 2), current.whole)
+            flat = run.plant.tables.slots.state_from_lanes(current.present_lanes.copy().reshape(1, -1))
             changes = run.configuration.since(self.system.configuration)
             segment = CurrentSegment(plant, np.array([current.present_time]), flat, turns, current.rank, changes)
             segment.observers = self.observers
@@ -93,12 +93,12 @@ class SampledState:
         self._version += 1
         self._values = None
 
-    def __getitem__(self, name: Any) -> PartNow:
+    def __getitem__(self, name: Any) -> PresentPart:
         """Return the view of a body, constraint or force at the present time."""
         part = self._present.system[name]
         if isinstance(part, Sampled):
             raise InputError(f"state[{part.name!r}]: {part} has no state")
-        return PartNow(self, part)
+        return PresentPart(self, part)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -140,7 +140,7 @@ class SampledState:
         return True
 
 
-class PartNow:
+class PresentPart:
     """View of a body, constraint or force at the present time of a run, for sampled functions."""
 
     def __init__(self, state: SampledState, part: Any) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from quirk.bodies import rotation
 from quirk.bodies.state import Kinematics
-from quirk.constraints.primitives import constraint_tower, constraint_wrenches
+from quirk.constraints.primitives import constraint_time_derivatives, constraint_wrenches
 from quirk.constraints.relation import RelationLayout, layout_of
 
 from ..model.model import Model, PlacedRelation
@@ -81,7 +81,7 @@ def residual_derivatives(model: Model, motion: PoseDerivatives, t: float, stored
     order = motion.order
     phi = np.zeros((model.rows, order + 1))
     scratch = np.zeros((3, order + 1, 3))
-    constraint_tower(model.table, motion.rotation, motion.position, motion.spin, scratch, phi)
+    constraint_time_derivatives(model.table, motion.rotation, motion.position, motion.spin, scratch, phi)
     for r, placed in enumerate(model.relations):
         phi[placed.rows] = relation_rows(placed, motion, t)[0] if stored is None else stored[r][0][:, : order + 1]
     return phi

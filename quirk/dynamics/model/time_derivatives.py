@@ -1,9 +1,9 @@
 """Poses of bodies at one instant with their time derivatives of any order K.
 
 Angular velocities omega and their derivatives are in the inertial frame, because they determine the derivatives of
-vectors fixed in bodies (`quirk.constraints.tower`). User interfaces have angular velocities omega_b and their
-derivatives in body axes, which follow from omega = R omega_b by Leibniz' rule. A jet is a number with time derivatives
-and a gradient.
+vectors fixed in bodies (`quirk.constraints.time_derivatives`). User interfaces have angular velocities omega_b and
+their derivatives in body axes, which follow from omega = R omega_b by Leibniz' rule. A jet is a number with time
+derivatives and a gradient.
 """
 
 from __future__ import annotations
@@ -125,9 +125,9 @@ def _product(matrices: np.ndarray, vectors: np.ndarray, k: int) -> np.ndarray:
     return np.sum(parts, axis=0)
 
 
-def _jets(tower: np.ndarray) -> np.ndarray:
+def _jets(derivatives: np.ndarray) -> np.ndarray:
     """Return an array (n, ...) of jets from values with time derivatives (n, K + 1, ...)."""
-    series = np.moveaxis(tower, 1, -1) / factorials(tower.shape[1] - 1)
+    series = np.moveaxis(derivatives, 1, -1) / factorials(derivatives.shape[1] - 1)
     jets = np.empty(series.shape[:-1], dtype=object)
     for place in np.ndindex(*jets.shape):
         jets[place] = Jet(series[place].tolist(), [])

@@ -110,7 +110,7 @@ def of_restart_point(point: RestartPoint, system: System, events: Sequence[Event
             asdict(resume_point.costs),
         ],
         "sides": [[key, *side] for key, side in resume_point.sides.items()],
-        "often": dict(point.often),
+        "often": dict(point.occurrences),
     }
 
 

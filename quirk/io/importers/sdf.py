@@ -199,9 +199,9 @@ def _canonical(model: Element, name: str) -> str | None:
     This is the link named by the attribute canonical_link; default: the first link. `name` is the full name of the
     model.
     """
-    told = model.get("canonical_link")
-    if told:
-        return f"{name}::{told}"
+    canonical = model.get("canonical_link")
+    if canonical:
+        return f"{name}::{canonical}"
     path: list[str] = [name]
     at: Element | None = model
     while at is not None:
@@ -229,8 +229,8 @@ def _collect_parts(contents: SdfContents, model: Element, scope: str) -> None:
         if version_of(frame.root) < (1, 7) and any(called == other.get("name") for other in _siblings(frame, model)):
             name += "_frame"  # suffix defined by the format for versions that allowed equal names
         pose, to = relative_to(frame)
-        told = frame.get("attached_to")
-        attached = full_name(scope, told) if told else own
+        attached_to = frame.get("attached_to")
+        attached = full_name(scope, attached_to) if attached_to else own
         placement = frame.get("placement_frame")  # of a model that was merged into this one
         if placement:
             frames.placement[name] = scope + placement

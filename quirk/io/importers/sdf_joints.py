@@ -143,15 +143,15 @@ class SdfJoints:
             return frames.pose(name).axes[:, 2]
         xyz = axis.child("xyz")
         vector = np.array([0.0, 0.0, 1.0]) if xyz is None else xyz.numbers(3)
-        told = None if xyz is None else xyz.get("expressed_in")
+        reference = None if xyz is None else xyz.get("expressed_in")
         of_model = axis.child("use_parent_model_frame")
         old = version_of(element.root) < (1, 5)
         if of_model is not None:
             old = of_model.text.strip().lower() in ("true", "1")
         frame: str | None = name
-        if told:
+        if reference:
             assert xyz is not None
-            frame = frames.full(xyz, scope, told)
+            frame = frames.full(xyz, scope, reference)
         elif old:
             frame = scope.removesuffix("::") or None
         with at(xyz or axis):

@@ -23,8 +23,8 @@ def colliders(element: Element, name: str, link: Link) -> list[Collider]:
 def _collides_with_itself(link: Element) -> bool:
     """Whether contacts between links of the model that contains `link` are enabled."""
     model = link.parent
-    told = None if model is None else model.child("self_collide")
-    return told is not None and told.text.strip().lower() in ("true", "1")
+    setting = None if model is None else model.child("self_collide")
+    return setting is not None and setting.text.strip().lower() in ("true", "1")
 
 
 def _collider(collision: Element, geometry: Element, link: str, group: str | None) -> Collider:

@@ -123,14 +123,14 @@ def add_to_run(table: VariableTable, result: Result) -> None:
 
 def sensitivity_data(result: Result) -> dict[str, Any]:
     """Return JSON data that describe the parameters of the sensitivities, and the objective."""
-    told: dict[str, Any] = {}
+    data: dict[str, Any] = {}
     if result._sensitivities is not None:
         every = result._sensitivities.all_parameters
-        told["parameters"] = [{"key": one.key, "shape": one.shape, "numbers": _numbers(one)} for one in every]
+        data["parameters"] = [{"key": one.key, "shape": one.shape, "numbers": _numbers(one)} for one in every]
     if result._judged is not None:
         keys = [{"key": key, "shape": result._judged[key].shape} for key in result._judged]
-        told["objective"] = {"value": result._judged.value, "parameters": keys}
-    return told
+        data["objective"] = {"value": result._judged.value, "parameters": keys}
+    return data
 
 
 def _numbers(parameter: Parameter) -> list[list[Any]]:

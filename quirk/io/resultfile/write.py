@@ -56,14 +56,14 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
     asked = [quantities] if isinstance(quantities, str) else quantities
     needed = NEEDED if result._sensitivities is None else (*NEEDED, "sensitivities")
     table = table_of(owner, result, None if asked is None else [*needed, *asked])
-    told = _json_data(result)
-    text, trouble = _model(result, told)
+    data = _json_data(result)
+    text, trouble = _model(result, data)
     with netcdf.whole(owner, target) as aside:
         dataset_of(table, attributes_of(result)).to_netcdf(aside, engine="netcdf4")
-        run = dataset_of(_of_run(result, told, text, trouble), {})
+        run = dataset_of(_of_run(result, data, text, trouble), {})
         run.to_netcdf(aside, engine="netcdf4", group=GROUP, mode="a")
         checksum.append(aside)
-    _warn_of(target, trouble, lost_parts(told["configurations"]))
+    _warn_of(target, trouble, lost_parts(data["configurations"]))
     return target
 
 

@@ -19,7 +19,7 @@ from quirk.events.dimension import Dimension
 from quirk.events.names import Reading
 from quirk.events.quantity import Quantity
 from quirk.forces.place import Place
-from quirk.forces.state_view import Noting, StateView
+from quirk.forces.state_view import RecordingView, StateView
 from quirk.system.system import System
 
 
@@ -59,9 +59,9 @@ def _probe(system: System, event: Event) -> Callable[[Any], list[str]]:
         rows = [_row(system, body) for body in every.bodies]
         inputs = law_inputs(every, layout, rows, PoseDerivatives.of(Kinematics.of(state), 1), 0.0, {})
         places = {name: Place(layout, f, inputs, False) for f, name in enumerate(every.places)}
-        noting = Noting(StateView(parts, places))
+        recording = RecordingView(StateView(parts, places))
         try:
-            value = function(0.0, noting)
+            value = function(0.0, recording)
         except InputError as error:
             raise InputError(f"{event}: {error}") from error
         except Exception as error:
@@ -71,7 +71,7 @@ def _probe(system: System, event: Event) -> Callable[[Any], list[str]]:
             ) from error
         if isinstance(value, bool | np.bool_) or np.ndim(value) > 0 or not isinstance(value, float | int | np.number):
             raise InputError(f"{event}: its function must return a number that crosses zero; got {value!r}")
-        return noting.names
+        return recording.names
 
     return probe
 

@@ -44,7 +44,7 @@ class HybridMemory:
     ----------
     base, contact_state, configuration : active constraints and forces without contacts; contact state; and active
         constraints and forces with contacts and friction
-    often, recent, stopped : number of occurrences of each event, the last events, and whether the run was stopped
+    occurrences, recent, stopped : number of occurrences of each event, the last events, and whether the run was stopped
     factory, current : data of the run factory, and of the run object for the present configuration
     kept_runs : configuration, contact state, and data such as the step size of each other run object
     """
@@ -52,7 +52,7 @@ class HybridMemory:
     base: Configuration
     contact_state: ContactState
     configuration: Configuration
-    often: Counter[str]
+    occurrences: Counter[str]
     recent: list[tuple[float, str]]
     stopped: bool
     factory: FactoryMemory
@@ -95,7 +95,7 @@ class HybridRun:
         """Start from a restart point, and compute the impacts at closed contacts whose surfaces approach each other."""
         t, y, angles = point.t, point.y, point.angles
         self._base, self._processor.contact_state = point.base, ContactState()
-        self._counter.occurrences = Counter(point.often)
+        self._counter.occurrences = Counter(point.occurrences)
         self._before = self._steps_tried
         if not self._contacts:
             self._begin(t, y, angles, point.resume_point)
@@ -333,7 +333,7 @@ class HybridRun:
         self._base, self._configuration = saved.base, saved.configuration
         self._processor.contact_state = saved.contact_state
         self.stopped = saved.stopped
-        self._counter.recall(saved.often, saved.recent)
+        self._counter.recall(saved.occurrences, saved.recent)
         self._plant = self._system.plant_for(saved.configuration)
         known = self._pool.has(saved.configuration, saved.contact_state)
         run = self._pool.run_of(self._plant, saved.configuration, saved.base, saved.contact_state)

@@ -111,13 +111,13 @@ class PythonRun:
         return self.reached
 
     @property
-    def lanes_now(self) -> np.ndarray:
+    def present_lanes(self) -> np.ndarray:
         """Present state (size,) in the memory layout of the compiled solver."""
         lanes: np.ndarray = self._solver.slots.state_to_lanes(self._state)
         return lanes
 
     @property
-    def quadrants_now(self) -> np.ndarray:
+    def present_quadrants(self) -> np.ndarray:
         """Quadrants (2 K,) of the two polar angles of each of K joints at present."""
         return self._counter.quadrants
 

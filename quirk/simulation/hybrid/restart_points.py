@@ -31,7 +31,7 @@ class RestartPoint:
     angles : (K, 3) 1-2-3 angles of K joints with all turns counted, rad
     base : active constraints and forces, without contacts and without the state of friction
     resume_point : step size, and cost statistics for method switching
-    often : number of occurrences of each event
+    occurrences : number of occurrences of each event
     """
 
     t: float
@@ -39,7 +39,7 @@ class RestartPoint:
     angles: np.ndarray
     base: Configuration
     resume_point: ResumePoint = field(default_factory=ResumePoint)
-    often: Counter[str] = field(default_factory=Counter)
+    occurrences: Counter[str] = field(default_factory=Counter)
 
 
 def steps_between_restarts(bodies: int, compiled: bool) -> int:

@@ -334,12 +334,12 @@ class CompiledRun:
         return self.reached
 
     @property
-    def lanes_now(self) -> np.ndarray:
+    def present_lanes(self) -> np.ndarray:
         """State (size,) at the time `present_time`, in the layout of compiled code: blocks of eight bodies."""
         return self.run.y
 
     @property
-    def quadrants_now(self) -> np.ndarray:
+    def present_quadrants(self) -> np.ndarray:
         """Quadrants (2 K,) of the angles of K joints at the time `present_time`, counted over full turns.
 
         The angles of each joint are represented by two vectors in the plane; an element is the quadrant of one of them.

@@ -112,8 +112,8 @@ def _jumps(
         return []
     before, after, jump = change
     if not jump and np.nextafter(before, np.inf) >= after:
-        functions.strikes[p] += 1
-        if functions.strikes[p] >= NOISE:
+        functions.false_alarms[p] += 1
+        if functions.false_alarms[p] >= NOISE:
             functions.samples.limit[2 * p] = np.inf  # it is noise, without a limit at any time
     if not jump:
         return []

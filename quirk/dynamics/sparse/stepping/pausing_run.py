@@ -156,12 +156,12 @@ class PausingRun(CompiledRun):
         return float(self.run.requested_times[0]) if self.paused else self.reached
 
     @property
-    def lanes_now(self) -> np.ndarray:
+    def present_lanes(self) -> np.ndarray:
         """State (size,) at the time `present_time`, in the layout of compiled code: blocks of eight bodies."""
         return self.run.states[: self.solver.size] if self.paused else self.run.y
 
     @property
-    def quadrants_now(self) -> np.ndarray:
+    def present_quadrants(self) -> np.ndarray:
         """Quadrants (2 K,) of the angles of K joints at the time `present_time`, counted over full turns.
 
         The angles of each joint are represented by two vectors in the plane; an element is the quadrant of one of them.
@@ -171,4 +171,4 @@ class PausingRun(CompiledRun):
 
     def store_present_state(self) -> None:
         """Store the state at the time `present_time` as output."""
-        self.output.add(self.present_time, self.lanes_now.copy(), self.quadrants_now)
+        self.output.add(self.present_time, self.present_lanes.copy(), self.present_quadrants)

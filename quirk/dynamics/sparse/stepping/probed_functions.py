@@ -148,7 +148,7 @@ class Functions:
     count : number of functions
     samples : inputs and outputs of all functions, recorded by compiled code
     fixed : whether the steps have a fixed size
-    strikes : for each function the number of abrupt changes that were found not to be jumps
+    false_alarms : for each function the number of abrupt changes that were found not to be jumps
     """
 
     def __init__(self, solver: Solver, tableau: Method, fixed: bool) -> None:
@@ -158,7 +158,7 @@ class Functions:
         entries += [e for of in (_of_profiles, _of_relations, _of_motions) for e in of(solver)]
         self.count = len(entries)
         sizes = np.array([[e[INS], e[OUTS]] for e in entries], dtype=np.int64).reshape(-1, 2)
-        self.sizes, self.strikes = sizes.sum(axis=0), [0] * self.count
+        self.sizes, self.false_alarms = sizes.sum(axis=0), [0] * self.count
         places = np.cumsum(sizes, axis=0) - sizes
         table = np.array([[*e, *place] for e, place in zip(entries, places, strict=True)], dtype=np.int64)
         self.table = table.reshape(-1, SAMPLE_SIZE)

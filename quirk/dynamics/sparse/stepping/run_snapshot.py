@@ -31,7 +31,7 @@ class RunMemory:
     attributes : attributes of the run, by name
     across : end, length and method to return to of an interval with a singular configuration, or None
     pacing : data of `MethodSwitching` or `SlipSwitching`
-    strikes, evaluations : `Functions.strikes` and `SparseFlow.evaluations`
+    false_alarms, evaluations : `Functions.false_alarms` and `SparseFlow.evaluations`
     hit, latest : events, see `RunEvents`
     search_delay : `DiscontinuitySearch.next_delay`
     pieces : copy of the intervals between breaks, times at which steps must end
@@ -43,7 +43,7 @@ class RunMemory:
     attributes: dict[str, Any]
     across: tuple[float, float, str] | None
     pacing: dict[str, Any]
-    strikes: list[int]
+    false_alarms: list[int]
     evaluations: int
     hit: list[tuple[Hashable, int]]
     latest: list[tuple[int, float, int, float]]
@@ -70,7 +70,7 @@ def snapshot(pausing_run: PausingRun) -> RunMemory:
         attributes={name: copy(getattr(pausing_run, name)) for name in ATTRIBUTES},
         across=None if across is None else (across.end, across.h, across.method.name),
         pacing=method.pacing.snapshot(),
-        strikes=method.functions.strikes.copy(),
+        false_alarms=method.functions.false_alarms.copy(),
         evaluations=pausing_run.flow.evaluations,
         hit=list(pausing_run.happened.hit),
         latest=list(pausing_run.happened.latest),
@@ -94,7 +94,7 @@ def recall(pausing_run: PausingRun, saved: RunMemory) -> None:
         method.across = Across(end, h, method.named(name))
     pausing_run.output.clear()
     method.pacing.recall(saved.pacing)
-    method.functions.strikes = saved.strikes.copy()
+    method.functions.false_alarms = saved.false_alarms.copy()
     pausing_run.flow.evaluations, pausing_run.search.next_delay = saved.evaluations, saved.search_delay
     pausing_run.happened.hit, pausing_run.happened.latest = list(saved.hit), list(saved.latest)
     pausing_run.run = pausing_run.run._replace(pieces=saved.pieces.copy())
@@ -109,7 +109,7 @@ def learned(pausing_run: PausingRun) -> tuple[Any, ...]:
     """
     functions = pausing_run.method.functions
     arrays = copies([functions.samples.limit, functions.samples.changes, pausing_run.watch.table.change])
-    return pausing_run.method.present.name, pausing_run.settings, functions.strikes.copy(), arrays
+    return pausing_run.method.present.name, pausing_run.settings, functions.false_alarms.copy(), arrays
 
 
 def apply_learned(pausing_run: PausingRun, data: tuple[Any, ...]) -> None:
@@ -119,8 +119,8 @@ def apply_learned(pausing_run: PausingRun, data: tuple[Any, ...]) -> None:
     before the first start of the run.
     """
     method = pausing_run.method
-    name, pausing_run.settings, strikes, arrays = data
+    name, pausing_run.settings, false_alarms, arrays = data
     if name != method.present.name:
         method.use(method.named(name))
-    method.functions.strikes = strikes
+    method.functions.false_alarms = false_alarms
     restore([method.functions.samples.limit, method.functions.samples.changes, pausing_run.watch.table.change], arrays)

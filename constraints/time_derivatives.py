@@ -1,6 +1,6 @@
 """Time derivatives of vectors fixed in bodies, and of their products.
 
-A derivative array of order K, called tower in the code, is an array (K + 1, 3) of a vector and its first K time
+A derivative array of order K is an array (K + 1, 3) of a vector and its first K time
 derivatives in the inertial frame. For the angular velocity omega of a body the derivative array is (K, 3), one order
 less. The derivatives of a vector a fixed in the body follow from a_dot = omega x a by Leibniz' rule,
 
@@ -17,7 +17,7 @@ from ..jit.compilation import kernel
 
 
 @kernel
-def fixed_vector_tower(R: np.ndarray, spin: np.ndarray, local: np.ndarray, out: np.ndarray) -> None:
+def fixed_vector_derivatives(R: np.ndarray, spin: np.ndarray, local: np.ndarray, out: np.ndarray) -> None:
     """Fill `out` (K + 1, 3) with the vector `local` (3,) fixed in a body, and its first K time derivatives.
 
     `R` (3, 3) is the rotation matrix, body to inertial. `spin`, at least (K, 3), is the angular velocity and its time
@@ -38,7 +38,7 @@ def fixed_vector_tower(R: np.ndarray, spin: np.ndarray, local: np.ndarray, out: 
 
 
 @kernel
-def product_tower(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
+def product_derivatives(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
     """Fill `out` (K + 1,) with the scalar product of two vectors and its first K time derivatives.
 
     `u` and `w` (K + 1, 3) are the vectors with their time derivatives.
@@ -54,7 +54,7 @@ def product_tower(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
 
 
 @kernel
-def cross_tower(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
+def cross_derivatives(u: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
     """Fill `out` (K + 1, 3) with the cross product of two vectors and its first K time derivatives.
 
     `u` and `w` (K + 1, 3) are the vectors with their time derivatives.

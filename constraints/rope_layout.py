@@ -55,7 +55,7 @@ class RopeStop(NamedTuple):
         return float(np.copysign(self.drum.radius, (self.turn @ self.drum.axis) @ (drum.turn @ drum.drum.axis)))
 
 
-class Lay(NamedTuple):
+class RopeLayout(NamedTuple):
     """Initial geometry of a rope with n stops (points and drums) and m straight parts between them.
 
     Attributes
@@ -95,7 +95,7 @@ class Lay(NamedTuple):
         return found
 
 
-def laid(
+def rope_layout(
     owner: str, stops: Sequence[RopeStop], closed: bool = False
 ) -> tuple[list[tuple[float, ...]], np.ndarray, np.ndarray]:
     """Return the initial geometry of an open or closed rope over n stops, which are points and drums.

@@ -1,8 +1,8 @@
 """Search for the contact point of two plane splines.
 
-`table` contains the coefficients of both splines, called curves, in the layout of `constraints.nearest`; `curve` is the
-index at which a curve begins, and `o` that at which a polynomial piece begins. Curve i and curve j begin at elements i
-and j of the table. Each piece and each group of adjacent pieces has an enclosing circle.
+`table` contains the coefficients of both splines, called curves, in the layout of `constraints.closest_point`; `curve`
+is the index at which a curve begins, and `o` that at which a polynomial piece begins. Curve i and curve j begin at
+elements i and j of the table. Each piece and each group of adjacent pieces has an enclosing circle.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from ..jit.compilation import shared
-from .nearest import (
+from .closest_point import (
     CENTRE,
     LENGTH,
     MOST_STEPS,

@@ -116,23 +116,10 @@ def constrained_motion(
     q, omega = kin.orientation[:-1], kin.angular_velocity[:-1]
     alpha, beta = baumgarte
     b = rows.b - 2 * alpha * rows.phi_dot - beta**2 * rows.phi
-
-    # Norm rows: q^T qdd = -qdot^T qdot, and |omega|^2 = 4 |qdot|^2 for unit quaternions.
-    norm_rows = np.zeros((n, n, 7))
-    norm_rows[np.arange(n), np.arange(n), 3:] = q
-    A = np.concatenate([rows.A.reshape(model.rows, n, 7), norm_rows])
-    b = np.concatenate([b, -0.25 * (omega**2).sum(axis=1)])
-
-    # W with W W^T = M^-1, and u = W^T Q, so that W u = M^-1 Q = a. With T T^T = 4 and T q = 0 the inverse of
-    # M_q = T^T J T + 4 J_0 q q^T is T^T J^-1 T / 16 + q q^T / (4 J_0).
-    J_0, W_r, W_omega = model.mean_moment, 1 / np.sqrt(model.mass), model.inverse_root
-    W_q = np.concatenate(
-        [
-            np.einsum("nki,nkj->nij", rotation.T_matrix(q), W_omega) / 4,
-            0.5 * (q / np.sqrt(J_0)[:, None])[..., None],
-        ],
-        axis=2,
-    )
+    A, b = _with_norm_rows(rows.A.reshape(model.rows, n, 7), b, q, omega)
+    J_0, W_omega = model.mean_moment, model.inverse_root
+    W_r, W_q = _inverse_mass_root(model, q)
+    # u = W^T Q, so that W u = M^-1 Q = a.
     turning = np.einsum("nji,nj->ni", W_omega, torque - gyroscopic(model, omega))
     along = -0.5 * np.sqrt(J_0) * (omega**2).sum(axis=1)
     u = np.concatenate([W_r[:, None] * force, turning, along[:, None]], axis=1).ravel()
@@ -163,6 +150,28 @@ def constrained_motion(
         multipliers=multipliers[: model.rows],
         rank=len(pseudo_inverse.s) - n,
     )
+
+
+def _with_norm_rows(A: np.ndarray, b: np.ndarray, q: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows A (m, n, 7) and right-hand sides b (m,), followed by those that keep n quaternions at unit norm.
+
+    These are q^T q'' = -|q'|^2, with |omega|^2 = 4 |q'|^2 for unit quaternions q (n, 4) and angular velocities omega.
+    """
+    n = len(q)
+    norm_rows = np.zeros((n, n, 7))
+    norm_rows[np.arange(n), np.arange(n), 3:] = q
+    return np.concatenate([A, norm_rows]), np.concatenate([b, -0.25 * (omega**2).sum(axis=1)])
+
+
+def _inverse_mass_root(model: Model, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the blocks of W with W W^T = M^-1 for positions and quaternions: (n,) and (n, 4, 4).
+
+    With T T^T = 4 and T q = 0, the inverse of the quaternion mass T^T J T + 4 J_0 q q^T is
+    T^T J^-1 T / 16 + q q^T / (4 J_0).
+    """
+    turning = np.einsum("nki,nkj->nij", rotation.T_matrix(q), model.inverse_root) / 4
+    along = 0.5 * (q / np.sqrt(model.mean_moment)[:, None])[..., None]
+    return 1 / np.sqrt(model.mass), np.concatenate([turning, along], axis=2)
 
 
 def warn_of_round_off(

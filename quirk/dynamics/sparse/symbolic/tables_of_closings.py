@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,11 @@ from ..kernels.recursion import BODY_CONSTANTS
 from ..kernels.relations import SIDE_FORCE, SIDE_MOMENT, Relations
 from .paths import ClosingPaths
 from .placed_joint import PlacedJoint
+
+# Arrays of `Closings` with an element for each constraint row.
+OF_ROWS = "lane", "norm", "shortest", "previous", "rest"
+# Arrays of `Closings` in which each group has elements of its own.
+OF_GROUPS = "matrix", "reflections", "along", "carried", "touched"
 
 
 def closings(
@@ -31,61 +37,76 @@ def closings(
     closing : nodes of the loop-closing constraints, in the order of `paths`
     effort : estimated times of elimination of all rows, microseconds: factorization, and one solve
     """
-    nodes = list(closing) if paths is not None else []
-    groups: list[list[int]] = []
-    entries: tuple[list[list[int]], ...] = ([], [], [])
-    places: list[list[int]] = []  # for each row, the indices of its multiplier and of its work, -1 without work
-    sizes, rows = np.zeros(5, dtype=np.int64), 0  # of matrix, reflections, along, carried, touched
+    entries = _Entries()
     if paths is not None:
-        joints = [joint for joint in (placed[node] for node in nodes) if joint is not None]
-        nodes = [nodes[k] for group in paths.groups for k in group]
+        joints = [(node, joint) for node, joint in ((node, placed[node]) for node in closing) if joint is not None]
         for group in paths.groups:
-            begin, first_row = [len(table) for table in entries], rows
-            freedoms, columns_length = _visit(paths, group, entries[2])
-            visit_of = {visit[0]: k for k, visit in enumerate(entries[2][begin[2] :])}
-            reached: set[int] = set()
-            for k in group:
-                joint, node, first_side = joints[k], nodes[len(entries[0])], len(entries[1])
-                entries[1].extend(_sides(joint, node, slots, relations, visit_of))
-                reached |= set(paths.slots_of[k])
-                reach = sum(paths.freedoms[slot] for slot in reached)
-                entries[0].append([node, rows, first_side, len(entries[1]), reach])
-                work = model.work_of_row[joint.rows].tolist()
-                places.extend(
-                    [WIDTH * node + k, w + slots.first_auxiliary if w >= 0 else -1] for k, w in enumerate(work)
-                )
-                rows += len(joint.rows)
-            lanes = -(-(rows - first_row) // WIDTH) * WIDTH
-            visits = len(entries[2]) - begin[2]
-            groups.append([begin[0], len(entries[0]), begin[2], len(entries[2]), freedoms, *sizes.tolist(), first_row])
-            groups[-1].append(columns_length)
-            blocks = lanes // WIDTH
-            sizes += [
-                columns_length * lanes, freedoms * (rows - first_row), -(-freedoms // WIDTH) * WIDTH,
-                visits * blocks * CARRIED_NUMBERS, visits * blocks,
-            ]  # fmt: skip
+            entries.add_group(model, paths, slots, group, joints, relations)
+    sizes = entries.sizes.tolist()
     return Closings(
-        nodes=np.array(nodes, dtype=np.int32),
+        nodes=np.array([node for node, *_ in entries.closings], dtype=np.int32),
         effort=np.array(effort),
-        groups=np.array(groups, dtype=np.int32).reshape(-1, GROUP_ENTRIES).ravel(),
-        closings=np.array(entries[0], dtype=np.int32).reshape(-1, CLOSING_ENTRIES).ravel(),
-        sides=np.array(entries[1], dtype=np.int32).reshape(-1, SIDE_NUMBERS).ravel(),
-        visits=np.array(entries[2], dtype=np.int32).reshape(-1, VISIT_ENTRIES).ravel(),
-        works=np.array([place >= 0 for _, place in places], dtype=np.int32),
-        working=np.array([pair for pair in places if pair[1] >= 0], dtype=np.int64).ravel(),
-        lane=aligned(rows),
-        norm=aligned(rows),
-        shortest=aligned(rows),
-        previous=aligned(rows),
-        kept=aligned(len(groups)),
-        matrix=aligned(int(sizes[0])),
-        reflections=aligned(int(sizes[1])),
-        along=aligned(int(sizes[2])),
-        rest=aligned(rows),
+        groups=np.array(entries.groups, dtype=np.int32).reshape(-1, GROUP_ENTRIES).ravel(),
+        closings=np.array(entries.closings, dtype=np.int32).reshape(-1, CLOSING_ENTRIES).ravel(),
+        sides=np.array(entries.sides, dtype=np.int32).reshape(-1, SIDE_NUMBERS).ravel(),
+        visits=np.array(entries.visits, dtype=np.int32).reshape(-1, VISIT_ENTRIES).ravel(),
+        works=np.array([work >= 0 for _, work in entries.works], dtype=np.int32),
+        working=np.array([pair for pair in entries.works if pair[1] >= 0], dtype=np.int64).ravel(),
+        **{name: aligned(len(entries.works)) for name in OF_ROWS},
+        kept=aligned(len(entries.groups)),
         wrench=aligned(CARRIED_NUMBERS),
-        carried=aligned(int(sizes[3])),
-        touched=aligned(int(sizes[4])),
+        **{name: aligned(size) for name, size in zip(OF_GROUPS, sizes, strict=True)},
     )
+
+
+@dataclass
+class _Entries:
+    """Entries of the tables of loop-closing constraints, collected group by group; see `kernels.closings`.
+
+    Attributes
+    ----------
+    groups, closings, sides, visits : integers of each group, constraint, side of a constraint, and visit of a joint
+    works : for each constraint row, the indices of its multiplier and of its work, -1 without work
+    sizes : numbers of elements, in the arrays OF_GROUPS, of all groups
+    """
+
+    groups: list[list[int]] = field(default_factory=list)
+    closings: list[list[int]] = field(default_factory=list)
+    sides: list[list[int]] = field(default_factory=list)
+    visits: list[list[int]] = field(default_factory=list)
+    works: list[list[int]] = field(default_factory=list)
+    sizes: np.ndarray = field(default_factory=lambda: np.zeros(len(OF_GROUPS), dtype=np.int64))
+
+    def add_group(
+        self, model: Model, paths: ClosingPaths, slots: Slots, group: Sequence[int],
+        joints: Sequence[tuple[int, PlacedJoint]], relations: Relations,
+    ) -> None:  # fmt: skip
+        """Add a group of constraints, whose paths to the roots have degrees of freedom in common.
+
+        `group` are the indices of the constraints in `joints`, the node and the rows of each constraint.
+        """
+        first_closing, first_visit, first_row = len(self.closings), len(self.visits), len(self.works)
+        freedoms, length = _visit(paths, group, self.visits)
+        visit_of = {slot: k for k, (slot, *_) in enumerate(self.visits[first_visit:])}
+        reached: set[int] = set()
+        for k in group:
+            (node, joint), first_side = joints[k], len(self.sides)
+            self.sides.extend(_sides(joint, node, slots, relations, visit_of))
+            reached |= set(paths.slots_of[k])
+            reach = sum(paths.freedoms[slot] for slot in reached)
+            self.closings.append([node, len(self.works), first_side, len(self.sides), reach])
+            for row, work in enumerate(model.work_of_row[joint.rows].tolist()):
+                self.works.append([WIDTH * node + row, slots.first_auxiliary + work if work >= 0 else -1])
+        rows, visits = len(self.works) - first_row, len(self.visits) - first_visit
+        self.groups.append([
+            first_closing, len(self.closings), first_visit, len(self.visits), freedoms, *self.sizes.tolist(),
+            first_row, length,
+        ])  # fmt: skip
+        blocks = -(-rows // WIDTH)
+        self.sizes += [
+            length * blocks * WIDTH, freedoms * rows, -(-freedoms // WIDTH) * WIDTH, visits * blocks * CARRIED_NUMBERS,
+            visits * blocks,
+        ]  # fmt: skip
 
 
 def _visit(paths: ClosingPaths, group: Sequence[int], visits: list[list[int]]) -> tuple[int, int]:
@@ -138,9 +159,6 @@ def _sides(
 
 def new_closing_arrays(tables: Closings) -> Closings:
     """Return a copy of the tables with new arrays for the results of compiled code."""
-    written = (
-        "lane", "norm", "shortest", "previous", "kept", "matrix", "reflections", "along", "rest", "wrench",
-        "carried", "touched",
-    )  # fmt: skip
+    written = *OF_ROWS, *OF_GROUPS, "kept", "wrench"
     arrays: dict[str, Any] = {name: aligned(len(getattr(tables, name))) for name in written}
     return tables._replace(**arrays)

@@ -150,6 +150,45 @@ def test_events_stop_one_member():
     assert batch.time.tolist() == [held, 1.5]
 
 
+def relay(reader):
+    """A particle whose event sets a value that a force, a motion, a gap or the quantity of another event reads."""
+    values = {"u": 1.0}
+    ball = Body("ball", 1.0, [1, 1, 1], velocity=[1.0, 0, 0])
+    parts = [ball]
+    if reader == "force":
+        parts += [quirk.Force("f", ball, lambda t, r, q, v, w: np.array([values["u"], 0, 0]))]
+    elif reader == "motion":
+        rail = quirk.Prismatic("rail", GROUND, ball, axis="x")
+        parts += [
+            rail,
+            quirk.Drive(
+                "f", rail, quirk.Motion.function(lambda t: values["u"] * t, lambda t: values["u"], lambda t: 0.0)
+            ),
+        ]
+    elif reader == "gap":
+        parts += [quirk.OneSided("f", ball, lambda t, b: values["u"] + b.position[2] + 1.0)]
+    elif reader == "quantity":
+        parts += [quirk.Event("f", lambda t, state: state["ball"].position[0] - values["u"])]
+    set_value = quirk.Event("set", "ball.position.x", level=0.5, action=lambda t, state: values.update(u=-1.0))
+    return quirk.System([*parts, set_value])
+
+
+@pytest.mark.parametrize("reader", ["force", "motion", "gap", "quantity"])
+def test_members_share_no_values_that_events_change(reader):
+    message = 'the action of Event "set" may change values that a function of .* "f" reads'
+    with pytest.raises(quirk.InputError, match=message):
+        Batch(relay(reader), 2)
+
+
+def test_members_that_share_a_counter_cause_a_warning():
+    times = []
+    count = quirk.Event("count", "ball.position.x", level=0.5, action=lambda t, state: times.append(t))
+    with pytest.warns(quirk.StatefulWarning, match='the action of Event "count" reads values'):
+        batch = Batch(relay("none").without("set").with_parts(count), 2, threads=1)
+    batch.advance(1.0)
+    np.testing.assert_allclose(times, [0.5, 0.5], atol=1e-12)
+
+
 def test_internal_variables_and_turns_continue():
     rod = Body.box(
         "rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0], angular_velocity=[0, 12.0, 0], velocity=[0, 0, -6.0]

@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,25 @@ def test_with_friction_that_sticks():
 def test_with_a_function_in_python_and_one_that_jumps():
     system = pendulum(lambda rod, hinge: quirk.JointTorque("gust", hinge, lambda t, x, v: 2.0 if t > 0.21 else x * v))
     require_the_same(lambda: quirk.Run(system, inputs=["motor"], rtol=1e-7), np.repeat([0.0, 1.0, 2.0], 8), 9)
+
+
+def test_values_that_actions_set_in_python_are_not_saved():
+    values = {"u": 1.0}
+    ball = quirk.Body("ball", 1.0, [1, 1, 1], velocity=[1.0, 0, 0])
+    push = quirk.Force("push", ball, lambda t, r, q, v, w: np.array([values["u"], 0, 0]))
+    change = quirk.Event("change", "ball.position.x", level=0.5, action=lambda t, state: values.update(u=-1.0))
+    run = quirk.Run(quirk.System([ball, push, change]))
+    with pytest.warns(quirk.CheckpointWarning, match='Run: save: Event "change" may set values in Python'):
+        saved = run.save()
+    run.advance(1.0)
+    first = run["ball"].position[0]
+    run.restore(saved)
+    values["u"] = 1.0
+    run.advance(1.0)
+    assert run["ball"].position[0] == first
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # warned once for each run
+        run.save()
 
 
 def test_to_save_changes_nothing():

@@ -26,6 +26,7 @@ from .batch_observation import BatchObservation
 from .batch_state import BatchState
 from .lane_members import LaneMembers
 from .members import MemberRun, computed, member_run
+from .shared_values import check_shared_values
 from .variation import changes_of, checked_variation, varied_system
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ class Batch:
                 f"{OWNER}: {system.sampled[0]}: members have no sampled functions: remove it, "
                 f"system.without({system.sampled[0].name!r}), and set the inputs of all members in a loop"
             )
+        check_shared_values(OWNER, system)
         self.system, self.count = system, validate.whole(OWNER, "count", count)
         self._options: dict[str, Any] = {
             "method": method, "rtol": rtol, "atol": atol, "step": step, "max_step": max_step,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 from ..bodies.state import State
 from ..dynamics.plant import CompiledModel
 from ..dynamics.sparse.solver.solver import Solver
-from ..errors import InputError, SimulationError
+from ..errors import CheckpointWarning, InputError, SimulationError, outside
 from ..events import Event
 from ..integrators import IntegrationError, Statistics
 from ..result.event_log import EventLog
@@ -170,7 +171,7 @@ class Run:
         self._pending: PendingContacts | None = None
         self._names = PartNames(system, self._watched)
         self._queue = EventQueue(run, {event.name for event in self._watched}, keeps=self._keep is not None)
-        self._version = 0
+        self._version, self._warned = 0, False
         self._history = InputHistory(self.inputs, start, keep=self._keep is not None)
         self._interval = start, 0.0, 0
         self._pace: Pace | None = None
@@ -329,7 +330,8 @@ class Run:
     def save(self) -> SavedRun:
         """Return a snapshot from which the run can be continued with bitwise equal results.
 
-        The snapshot can be pickled. It does not include the states stored for `result`.
+        The snapshot can be pickled. It does not include the states stored for `result`, nor values in Python that the
+        actions of events set; a CheckpointWarning is issued if user functions may read such values.
 
         Examples
         --------
@@ -342,6 +344,14 @@ class Run:
         >>> run.time, run["ball"].position.tolist()
         (0.0, [0.0, 0.0, 0.0])
         """
+        if not self._warned and self._run.altering:
+            self._warned = True
+            warnings.warn(
+                f"{OWNER}: save: {', '.join(self._run.altering)} may set values in Python that user functions read; "
+                "they are not saved: set them back yourself before you continue from this state",
+                CheckpointWarning,
+                stacklevel=outside(),
+            )
         content = {
             "run": self._run.snapshot(),
             "inputs": self.inputs.snapshot(),

@@ -24,6 +24,7 @@ from .batch_assembly import targets_of_members
 from .batch_inputs import BatchInputs
 from .batch_observation import BatchObservation
 from .batch_state import BatchState
+from .end_times import EndTimes
 from .lane_members import LaneMembers
 from .members import MemberRun, computed, member_run
 from .shared_values import check_shared_values
@@ -149,8 +150,7 @@ class Batch:
         self._changed: dict[int, tuple[Mapping[str, bool], Mapping[str, Any]]] = {}
         self._systems: dict[int, tuple[np.ndarray, System]] = {}
         self.time = np.full(self.count, self._start)
-        # Ends of calls are `_origin` + `_calls` * `_duration`, so that equal durations add up without round-off.
-        self._origin, self._calls, self._duration = self.time.copy(), np.zeros(self.count, dtype=int), 0.0
+        self._end_times = EndTimes(self.time)
         self.status = np.full(self.count, NOT_RUN, dtype="<U11")
         self.error = np.full(self.count, "", dtype=object)
         self.reset()
@@ -178,7 +178,7 @@ class Batch:
             if one.of_state:
                 getattr(self._state, one.parameter)[chosen, self._body(one.part)] = one.values[chosen]
         self.time[chosen], self.status[chosen], self.error[chosen] = self._start, NOT_RUN, ""
-        self._origin[chosen], self._calls[chosen] = self._start, 0
+        self._end_times.restart(chosen, self._start)
         self._changed = {} if members is None else {k: x for k, x in self._changed.items() if k not in set(chosen)}
 
     def _body(self, name: str) -> int:
@@ -218,10 +218,8 @@ class Batch:
             Duration, s, positive. Repeated equal durations add up without round-off.
         """
         duration = validate.positive(f"{OWNER}.advance", "duration", duration)
-        if self._duration != duration:
-            self._origin, self._calls[:], self._duration = self.time.copy(), 0, duration
         due = np.flatnonzero(~np.isin(self.status, (FAILED, "stopped")))
-        ends = self._origin + (self._calls + 1) * duration
+        ends = self._end_times.after(self.time, duration)
         alone = due[~self._advanced_in_lanes(due, ends, duration)]
         runs = [partial(self._run, int(k), ends[k] - self.time[k], [ends[k]]) for k in alone]
         computed(runs, self._threads, partial(self._store_outcome, ends))
@@ -274,7 +272,7 @@ class Batch:
                 continue
             if self.status[k] == FAILED:
                 self.status[k], self.error[k] = NOT_RUN, ""
-                self._origin[k], self._calls[k] = self.time[k], 0
+                self._end_times.restart(k, self.time[k])
 
     def observe(self, names: Iterable[str]) -> BatchObservation:
         """Return a function that returns the present values (count, k) of k quantities of all members, in SI units.
@@ -399,7 +397,7 @@ class Batch:
             self._state.put_bodies(due[group][kept], states[kept, -1], counted)
         moved = due[done]
         self.time[moved], self.status[moved], self.error[moved] = end_times[moved], COMPLETED, ""
-        self._calls[moved] += 1
+        self._end_times.count(moved)
         return done
 
     def _run(self, k: int, duration: float, output: Any) -> MemberRun:
@@ -421,7 +419,7 @@ class Batch:
         k, result = run.number, run.result
         if run.status == "interrupted":
             raise KeyboardInterrupt
-        self._calls[k] += 1
+        self._end_times.count(k)
         self.status[k], self.error[k] = run.status, "" if run.error is None else str(run.error)
         if result is None:
             return

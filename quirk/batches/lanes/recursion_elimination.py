@@ -265,7 +265,7 @@ close_universal = specialized(eliminated_universal)
 
 
 @traced
-def release(
+def eliminate_free_body(
     numbers: Any, kin: Any, load_: Any, sums: Any, links: Any, n: Any, k: Any, p: Any, l: Any, o: Any, children: Any
 ) -> None:
     """Eliminate the rotations of a free body about its center of mass, and then its translations.
@@ -343,6 +343,6 @@ def articulate_links(entries_: np.ndarray, numbers: np.ndarray, y: np.ndarray, w
             else:
                 close_weld(numbers, kin, links, n, k, p, o)
         elif kind == FREE:
-            release(numbers, kin, load_, sums, links, n, k, p, l, o, children)
+            eliminate_free_body(numbers, kin, load_, sums, links, n, k, p, l, o, children)
         else:
             eliminate_further(kind, numbers, y, work, n, k, p, l, o, s, q, children, added_to, total)

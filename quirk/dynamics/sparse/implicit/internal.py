@@ -100,7 +100,7 @@ def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
         invert(parts, K, count, implicit.scratch)
         for g in range(begin, end):
             if blocks.body_node[elements.sides[g]] >= 0:
-                follow(implicit, e, parts, g, count, K)
+                differentiate_variables(implicit, e, parts, g, count, K)
                 for f in range(begin, end):
                     pair = blocks.law_pair[blocks.law_first[element] + (f - begin) * (end - begin) + g - begin]
                     if pair >= 0:
@@ -108,7 +108,7 @@ def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
 
 
 @kernel
-def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: int) -> None:
+def differentiate_variables(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: int) -> None:
     """Compute the derivatives of a force element's internal variables with respect to the acceleration of one body.
 
     The body is that of frame g, and its acceleration is scaled. The element has `count` internal variables, and K is
@@ -136,7 +136,7 @@ def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) 
 
     `pair` is the index of the pair, and `parts` are the arrays of the system's matrix. The loads act on the body of
     frame f of a force element with `count` internal variables. The derivatives of these variables must have been
-    computed by `follow` for the second body of the pair.
+    computed by `differentiate_variables` for the second body of the pair.
     """
     follows = implicit.scratch + 2 * BLOCK
     for row in range(6):

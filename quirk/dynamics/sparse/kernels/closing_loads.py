@@ -2,7 +2,7 @@
 
 The tables are described in `closings` and `recursion`. A wrench is the force and moment of a unit multiplier of a row
 on a body, in the joint frame of the body and about its joint point. The wrenches of eight rows are stored as six
-vectors of eight elements, in `carried`.
+vectors of eight elements, in `wrenches`.
 
 A joint does not transmit the load p along a degree of freedom; instead, the body accelerates along it. With the
 momentum U of unit velocity along the degree of freedom and its inertia D, the acceleration increases by p / D, and the
@@ -10,7 +10,7 @@ parent receives the wrench minus U p / D. The compliance is 1 / D. The matrix F 
 for each degree of freedom.
 
 Arguments are indices of the first element: j of a joint in `joints`, k of its further data in `blocks`, b of a body in
-its constants, o of eight wrenches in `carried`, m of a row of F in `matrix`. `lanes` is the number of elements per row
+its constants, o of eight wrenches in `wrenches`, m of a row of F in `matrix`. `lanes` is the number of elements per row
 of F.
 """
 
@@ -83,58 +83,58 @@ def wrench_of_side(
 
 
 @traced
-def eliminate_load_along(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: Any, load_along: Any) -> None:
+def eliminate_load_along(array: Any, a: Any, matrix: Any, m: Any, wrenches: Any, o: Any, load_along: Any) -> None:
     """Eliminate a degree of freedom from eight wrenches on a body, and store their loads along it.
 
     `load_along` are the components of the wrenches along the degree of freedom. Times the root of the compliance, they
-    are written to `matrix` from index m on. The wrenches begin at index o of `carried` and are replaced by the wrenches
-    that the joint transmits. The data of the degree of freedom begin at index a of `array`.
+    are written to `matrix` from index m on. The wrenches begin at index o of `wrenches` and are replaced by the
+    wrenches that the joint transmits. The data of the degree of freedom begin at index a of `array`.
     """
     compliance = at(array, a + COMPLIANCE)
     store(matrix, m, load_along * root(splat(compliance)))
     taken = load_along * compliance
     for c in range(6):
         momentum = at(array, a + MOMENTUM_SHIFT + place_of(c))
-        store(carried, o + 8 * c, load(carried, o + 8 * c) - taken * momentum)
+        store(wrenches, o + 8 * c, load(wrenches, o + 8 * c) - taken * momentum)
 
 
 @traced
-def eliminate_rotation_load(joints: Any, j: Any, matrix: Any, m: Any, carried: Any, o: Any) -> None:
+def eliminate_rotation_load(joints: Any, j: Any, matrix: Any, m: Any, wrenches: Any, o: Any) -> None:
     """Eliminate the rotation of a joint about z from eight wrenches on its body, and store their moments about z.
 
     The moments, times the root of the compliance, are written to `matrix` from index m on. The wrenches, at index o of
-    `carried`, are replaced by the wrenches that the joint transmits, which have no moment about z. The data of the
+    `wrenches`, are replaced by the wrenches that the joint transmits, which have no moment about z. The data of the
     joint begin at index j of `joints`.
     """
-    eliminate_load_along(joints, j + FREEDOM, matrix, m, carried, o, load(carried, o + TO_MOMENT + TO_Z))
-    store(carried, o + TO_MOMENT + TO_Z, zero_of(carried))
+    eliminate_load_along(joints, j + FREEDOM, matrix, m, wrenches, o, load(wrenches, o + TO_MOMENT + TO_Z))
+    store(wrenches, o + TO_MOMENT + TO_Z, zero_of(wrenches))
 
 
 @traced
-def eliminate_translation_load(array: Any, a: Any, matrix: Any, m: Any, carried: Any, o: Any) -> None:
+def eliminate_translation_load(array: Any, a: Any, matrix: Any, m: Any, wrenches: Any, o: Any) -> None:
     """Eliminate the translation of a joint along z from eight wrenches on its body, and store their forces along z.
 
     The forces, times the root of the compliance, are written to `matrix` from index m on. The wrenches, at index o of
-    `carried`, are replaced by the wrenches that the joint transmits, which have no force along z. The data of the
+    `wrenches`, are replaced by the wrenches that the joint transmits, which have no force along z. The data of the
     degree of freedom begin at index a of `array`.
     """
-    eliminate_load_along(array, a, matrix, m, carried, o, load(carried, o + TO_Z))
-    store(carried, o + TO_Z, zero_of(carried))
+    eliminate_load_along(array, a, matrix, m, wrenches, o, load(wrenches, o + TO_Z))
+    store(wrenches, o + TO_Z, zero_of(wrenches))
 
 
 @traced
 def eliminate_second_axis_load(
-    joints: Any, j: Any, blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any
+    joints: Any, j: Any, blocks: Any, k: Any, matrix: Any, m: Any, wrenches: Any, o: Any
 ) -> None:
     """Eliminate the second rotation of a universal joint from eight wrenches, and store their moments about its axis.
 
     The second axis is fixed in the parent. The moments, times the root of the compliance, are written to `matrix` from
-    index m on. The wrenches on the body of the joint, at index o of `carried`, are replaced by the wrenches that the
+    index m on. The wrenches on the body of the joint, at index o of `wrenches`, are replaced by the wrenches that the
     joint transmits. The data of the joint begin at index j of `joints` and k of `blocks`.
     """
     x, y = at(joints, j + SECOND_AXIS), at(joints, j + SECOND_AXIS + 1)
-    along = load(carried, o + TO_MOMENT) * x + load(carried, o + TO_MOMENT + TO_Y) * y
-    eliminate_load_along(blocks, k, matrix, m, carried, o, along)
+    along = load(wrenches, o + TO_MOMENT) * x + load(wrenches, o + TO_MOMENT + TO_Y) * y
+    eliminate_load_along(blocks, k, matrix, m, wrenches, o, along)
 
 
 def root_of_inverse(blocks: Any, k: Any) -> Any:
@@ -152,37 +152,37 @@ def root_of_inverse(blocks: Any, k: Any) -> Any:
 
 @traced
 def eliminate_ball_loads(
-    joints: Any, j: Any, blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any, lanes: Any
+    joints: Any, j: Any, blocks: Any, k: Any, matrix: Any, m: Any, wrenches: Any, o: Any, lanes: Any
 ) -> None:
     """Eliminate the rotations of a ball joint from eight wrenches on its body, and store their moments.
 
     The three moments of each wrench, times a triangular factor of the inverse inertia, are written to three rows of
-    `matrix`, of `lanes` elements each, from index m on. The wrenches, at index o of `carried`, are replaced by the
+    `matrix`, of `lanes` elements each, from index m on. The wrenches, at index o of `wrenches`, are replaced by the
     wrenches that the joint transmits, which have no moments. The data of the joint begin at index j of `joints` and k
     of `blocks`.
     """
-    x, y, z = load3(carried, o + TO_MOMENT)
+    x, y, z = load3(wrenches, o + TO_MOMENT)
     (l00,), (l10, l11), (l20, l21, l22) = root_of_inverse(blocks, k)
     store(matrix, m, x * l00 + y * l10 + z * l20)
     store(matrix, m + lanes, y * l11 + z * l21)
     store(matrix, m + lanes + lanes, z * l22)
     for c in range(3):
         given = [at(joints, j + GIVEN_BY_SHIFT + ROW * c + i) for i in range(3)]
-        store(carried, o + 8 * c, load(carried, o + 8 * c) - (x * given[0] + y * given[1] + z * given[2]))
-    zero = zero_of(carried)
-    store3(carried, o + TO_MOMENT, (zero, zero, zero))
+        store(wrenches, o + 8 * c, load(wrenches, o + 8 * c) - (x * given[0] + y * given[1] + z * given[2]))
+    zero = zero_of(wrenches)
+    store3(wrenches, o + TO_MOMENT, (zero, zero, zero))
 
 
 @traced
-def eliminate_free_body_loads(blocks: Any, k: Any, matrix: Any, m: Any, carried: Any, o: Any, lanes: Any) -> None:
+def eliminate_free_body_loads(blocks: Any, k: Any, matrix: Any, m: Any, wrenches: Any, o: Any, lanes: Any) -> None:
     """Write eight wrenches on a free body, scaled by its inertia L D L^T, to `matrix`: D^-1/2 L^-1 times each wrench.
 
     The results are six rows of `lanes` elements each, from index m on. The factorized inertia begins at index k of
-    `blocks`, the wrenches at index o of `carried`.
+    `blocks`, the wrenches at index o of `wrenches`.
     """
     found: list[Any] = []
     for i in range(6):
-        value = load(carried, o + 8 * i)
+        value = load(wrenches, o + 8 * i)
         for c in range(i):
             value = value - found[c] * at(blocks, k + FACTOR_ROW * i + c)
         found.append(value)
@@ -191,74 +191,82 @@ def eliminate_free_body_loads(blocks: Any, k: Any, matrix: Any, m: Any, carried:
 
 
 @traced
-def add_to_parent(joints: Any, j: Any, array: Any, b: Any, carried: Any, o: Any, up: Any) -> None:
+def add_to_parent(joints: Any, j: Any, array: Any, b: Any, wrenches: Any, o: Any, up: Any) -> None:
     """Transmit eight wrenches on a body to its parent: add them to the wrenches on the parent, and set them to zero.
 
-    The sums are in the joint frame of the parent. The wrenches begin at index o of `carried` for the body, and at index
-    `up` for the parent. The vector from the joint point of the parent to that of the body begins at index b of `array`,
-    the data of the joint at index j of `joints`.
+    The sums are in the joint frame of the parent. The wrenches begin at index o of `wrenches` for the body, and at
+    index `up` for the parent. The vector from the joint point of the parent to that of the body begins at index b of
+    `array`, the data of the joint at index j of `joints`.
     """
     E = [[at(joints, j + ROWS + ROW * i + c) for c in range(3)] for i in range(3)]
-    force, moment = load3(carried, o), load3(carried, o + TO_MOMENT)
+    force, moment = load3(wrenches, o), load3(wrenches, o + TO_MOMENT)
     force = tuple(row[0] * force[0] + row[1] * force[1] + row[2] * force[2] for row in E)
     moment = tuple(row[0] * moment[0] + row[1] * moment[1] + row[2] * moment[2] for row in E)
     arm = at(array, b), at(array, b + 1), at(array, b + 2)
-    store3(carried, up, plus(load3(carried, up), force))
-    store3(carried, up + TO_MOMENT, plus(load3(carried, up + TO_MOMENT), plus(moment, cross(arm, force))))
-    clear_wrench(carried, o)
+    store3(wrenches, up, plus(load3(wrenches, up), force))
+    store3(wrenches, up + TO_MOMENT, plus(load3(wrenches, up + TO_MOMENT), plus(moment, cross(arm, force))))
+    clear_wrench(wrenches, o)
 
 
 @traced
-def clear_wrench(carried: Any, o: Any) -> None:
-    """Set eight wrenches, which begin at index o of `carried`, to zero."""
+def clear_wrench(wrenches: Any, o: Any) -> None:
+    """Set eight wrenches, which begin at index o of `wrenches`, to zero."""
     for c in range(6):
-        store(carried, o + 8 * c, zero_of(carried))
+        store(wrenches, o + 8 * c, zero_of(wrenches))
 
 
 @kernel
 def eliminate_joint_loads(
-    recursion: Recursion, kind: int, j: int, k: int, matrix: np.ndarray, m: int, lanes: int, carried: np.ndarray, o: int
+    recursion: Recursion,
+    kind: int,
+    j: int,
+    k: int,
+    matrix: np.ndarray,
+    m: int,
+    lanes: int,
+    wrenches: np.ndarray,
+    o: int,
 ) -> None:
     """Eliminate all degrees of freedom of a joint from eight wrenches on its body, and store their loads along them.
 
     The loads, times the roots of the compliances, are written to `matrix`: a row of `lanes` elements for each degree of
-    freedom, from index m on. The wrenches, at index o of `carried`, are replaced by the wrenches that the joint
+    freedom, from index m on. The wrenches, at index o of `wrenches`, are replaced by the wrenches that the joint
     transmits to the parent. A driven joint transmits the wrenches unchanged; the loads on its driver are written to
     `matrix`. `kind` is the kind of the joint, whose data begin at index j of `recursion.joints` and k of
     `recursion.blocks`.
     """
     joints, blocks = recursion.joints, recursion.blocks
     if kind == HINGE:
-        eliminate_rotation_load(joints, j, matrix, m, carried, o)
+        eliminate_rotation_load(joints, j, matrix, m, wrenches, o)
     elif kind == SLIDER:
-        eliminate_translation_load(joints, j + FREEDOM, matrix, m, carried, o)
+        eliminate_translation_load(joints, j + FREEDOM, matrix, m, wrenches, o)
     elif kind == CYLINDRICAL:
-        eliminate_rotation_load(joints, j, matrix, m, carried, o)
-        eliminate_translation_load(blocks, k, matrix, m + lanes, carried, o)
+        eliminate_rotation_load(joints, j, matrix, m, wrenches, o)
+        eliminate_translation_load(blocks, k, matrix, m + lanes, wrenches, o)
     elif kind == UNIVERSAL:
-        eliminate_rotation_load(joints, j, matrix, m, carried, o)
-        eliminate_second_axis_load(joints, j, blocks, k, matrix, m + lanes, carried, o)
+        eliminate_rotation_load(joints, j, matrix, m, wrenches, o)
+        eliminate_second_axis_load(joints, j, blocks, k, matrix, m + lanes, wrenches, o)
     elif kind == BALL:
-        eliminate_ball_loads(joints, j, blocks, k, matrix, m, carried, o, lanes)
+        eliminate_ball_loads(joints, j, blocks, k, matrix, m, wrenches, o, lanes)
     elif kind == FREE:
-        eliminate_free_body_loads(blocks, k, matrix, m, carried, o, lanes)
+        eliminate_free_body_loads(blocks, k, matrix, m, wrenches, o, lanes)
     elif kind == DRIVEN_HINGE:
-        store(matrix, m, load(carried, o + TO_MOMENT + TO_Z))
+        store(matrix, m, load(wrenches, o + TO_MOMENT + TO_Z))
     elif kind == DRIVEN_SLIDER:
-        store(matrix, m, load(carried, o + TO_Z))
+        store(matrix, m, load(wrenches, o + TO_Z))
 
 
 @kernel
-def transmit_wrenches(recursion: Recursion, kind: int, t: int, j: int, carried: np.ndarray, o: int, up: int) -> None:
+def transmit_wrenches(recursion: Recursion, kind: int, t: int, j: int, wrenches: np.ndarray, o: int, up: int) -> None:
     """Transmit eight wrenches on the body in slot t to its parent: add them to its wrenches, and set them to zero.
 
-    The wrenches begin at index o of `carried` for the body, and at index `up` for the parent. `kind` is the kind of the
-    joint, whose data begin at index j of `recursion.joints`.
+    The wrenches begin at index o of `wrenches` for the body, and at index `up` for the parent. `kind` is the kind of
+    the joint, whose data begin at index j of `recursion.joints`.
     """
     if kind in (SLIDER, CYLINDRICAL, DRIVEN_SLIDER):
-        add_to_parent(recursion.joints, j, recursion.joints, j + PRESENT_ARM, carried, o, up)
+        add_to_parent(recursion.joints, j, recursion.joints, j + PRESENT_ARM, wrenches, o, up)
     else:
-        add_to_parent(recursion.joints, j, recursion.body_constants, BODY_NUMBERS * t + ARM, carried, o, up)
+        add_to_parent(recursion.joints, j, recursion.body_constants, BODY_NUMBERS * t + ARM, wrenches, o, up)
 
 
 @kernel

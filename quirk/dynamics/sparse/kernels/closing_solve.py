@@ -21,8 +21,6 @@ from .closing_loads import accelerate_freedoms, clear_wrench, eliminate_joint_lo
 from .closings import (
     ALONG,
     AT_VISIT,
-    CARRIED,
-    CARRIED_NUMBERS,
     CLOSING,
     CLOSING_END,
     CLOSING_ENTRIES,
@@ -50,6 +48,8 @@ from .closings import (
     VISIT,
     VISIT_END,
     VISIT_ENTRIES,
+    WRENCH_NUMBERS,
+    WRENCHES,
     Closings,
 )
 from .mechanism import Mechanism
@@ -120,7 +120,7 @@ def stride(closings: Closings, g: int) -> int:
 
 @kernel
 def place_wrench(mechanism: Mechanism, g: int, n: int, s: int) -> None:
-    """Add the loads of a constraint on one of its bodies to the loads of this body in `carried`.
+    """Add the loads of a constraint on one of its bodies to the loads of this body in `wrenches`.
 
     The loads are those of unit multipliers, in the joint frame of the body; each selected row has its own column. n is
     the index of the loop-closing constraint, g the index of its group, and s the index of the body in `Closings.sides`.
@@ -138,10 +138,10 @@ def place_wrench(mechanism: Mechanism, g: int, n: int, s: int) -> None:
         lane = int(at(closings.lane, row + r))
         if lane >= 0:
             visit = visits * (lane // WIDTH) + closings.sides[i + AT_VISIT]
-            o = closings.groups[e + CARRIED] + CARRIED_NUMBERS * visit + lane % WIDTH
+            o = closings.groups[e + WRENCHES] + WRENCH_NUMBERS * visit + lane % WIDTH
             put(closings.touched, closings.groups[e + TOUCHED] + visit, 1.0)
             for c in range(6):
-                add(closings.carried, o + WIDTH * c, at(closings.wrench, WIDTH * c + r))
+                add(closings.wrenches, o + WIDTH * c, at(closings.wrench, WIDTH * c + r))
 
 
 @kernel
@@ -150,28 +150,28 @@ def transmit_block(mechanism: Mechanism, g: int, block: int, lanes: int) -> int:
 
     Each joint on the path writes its rows of the matrix, of `lanes` elements each. g is the index of a group of
     loop-closing constraints that share degrees of freedom on their paths to the roots. `block` is the index of the
-    eight columns. On return their loads in `carried` are zero.
+    eight columns. On return their loads in `wrenches` are zero.
     """
     closings, recursion, e = mechanism.closings, mechanism.recursion, GROUP_ENTRIES * g
-    begin, carried, touched = closings.groups[e + VISIT], closings.carried, closings.touched
+    begin, wrenches, touched = closings.groups[e + VISIT], closings.wrenches, closings.touched
     visits = closings.groups[e + VISIT_END] - begin
-    first, flag = closings.groups[e + CARRIED], closings.groups[e + TOUCHED] + visits * block
-    first, count = first + CARRIED_NUMBERS * visits * block, 0
+    first, flag = closings.groups[e + WRENCHES], closings.groups[e + TOUCHED] + visits * block
+    first, count = first + WRENCH_NUMBERS * visits * block, 0
     for v in range(visits):
         if not at(touched, flag + v) > 0.0:
             continue
         put(touched, flag + v, 0.0)
         count += 1
-        i, o = VISIT_ENTRIES * (begin + v), first + CARRIED_NUMBERS * v
+        i, o = VISIT_ENTRIES * (begin + v), first + WRENCH_NUMBERS * v
         t, up = closings.visits[i + SLOT], closings.visits[i + UP]
         m = closings.groups[e + MATRIX] + lanes * closings.visits[i + FREEDOM_ROW] + WIDTH * block
         kind, k = at(recursion.entries, JOINT_ENTRIES * t + KIND), at(recursion.entries, JOINT_ENTRIES * t + BLOCK)
-        eliminate_joint_loads(recursion, kind, JOINT_NUMBERS * t, k, closings.matrix, m, lanes, carried, o)
+        eliminate_joint_loads(recursion, kind, JOINT_NUMBERS * t, k, closings.matrix, m, lanes, wrenches, o)
         if up >= 0:
-            transmit_wrenches(recursion, kind, t, JOINT_NUMBERS * t, carried, o, first + CARRIED_NUMBERS * up)
+            transmit_wrenches(recursion, kind, t, JOINT_NUMBERS * t, wrenches, o, first + WRENCH_NUMBERS * up)
             put(touched, flag + up, 1.0)
         else:
-            clear_wrench(carried, o)
+            clear_wrench(wrenches, o)
     return count
 
 

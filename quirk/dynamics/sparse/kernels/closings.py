@@ -25,10 +25,10 @@ from quirk.jit.record import record
 #   CLOSING, CLOSING_END: range of its constraints
 #   VISIT, VISIT_END: range of its visits
 #   FREEDOM_COUNT: number of degrees of freedom on its paths
-#   MATRIX, REFLECTIONS, ALONG, CARRIED, TOUCHED: index of its first element in the array of the same name
+#   MATRIX, REFLECTIONS, ALONG, WRENCHES, TOUCHED: index of its first element in the array of the same name
 #   ROW: index of its first constraint row
 #   LENGTH: number of rows of its matrix, including those of drivers
-CLOSING, CLOSING_END, VISIT, VISIT_END, FREEDOM_COUNT, MATRIX, REFLECTIONS, ALONG, CARRIED, TOUCHED, ROW, LENGTH = (
+CLOSING, CLOSING_END, VISIT, VISIT_END, FREEDOM_COUNT, MATRIX, REFLECTIONS, ALONG, WRENCHES, TOUCHED, ROW, LENGTH = (
     range(12)
 )
 GROUP_ENTRIES = 12
@@ -58,7 +58,7 @@ SLOT, UP, FREEDOM_ROW = range(3)
 VISIT_ENTRIES = 3
 
 # Number of elements of eight wrenches on one body: six vectors of eight elements.
-CARRIED_NUMBERS = 48
+WRENCH_NUMBERS = 48
 
 
 @record
@@ -91,7 +91,7 @@ class Closings(NamedTuple):
     rest : scratch array: for each column the remainder of a right-hand side during substitution, then the multiplier;
         at a selection, the row that was selected
     wrench : scratch array: loads of one constraint on one body, for unit multipliers
-    carried, touched : scratch arrays: loads on the body of each visit, and whether they are nonzero
+    wrenches, touched : scratch arrays: loads on the body of each visit, and whether they are nonzero
     """
 
     nodes: np.ndarray
@@ -112,5 +112,5 @@ class Closings(NamedTuple):
     along: np.ndarray
     rest: np.ndarray
     wrench: np.ndarray
-    carried: np.ndarray
+    wrenches: np.ndarray
     touched: np.ndarray

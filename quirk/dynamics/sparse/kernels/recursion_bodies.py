@@ -43,13 +43,13 @@ from .recursion import (
 )
 from .recursion_vectors import (
     back,
-    forth,
     gathered_components,
     indices_of,
     load_four,
     load_rows,
     matrix_of,
     product,
+    rotated,
     store_rows,
     sum_of_squares,
     symmetric_times,
@@ -221,7 +221,7 @@ def acceleration_of(bodies: Any, posture: Any, joints: Any, p: Any, c: Any, j: A
     ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn, omega, r = (ax, ay, az), (bx, by, bz), load3(posture, p + 8 * OMEGA), load3(bodies, c + 8 * CENTER)
     R = matrix_of(load_four(posture, p + 8 * QUATERNION))
-    return R, forth(R, plus(shift, plus(cross(turn, r), cross(omega, cross(omega, r))))), turn
+    return R, rotated(R, plus(shift, plus(cross(turn, r), cross(omega, cross(omega, r))))), turn
 
 
 @traced
@@ -236,7 +236,7 @@ def keep_accelerations(
     R, linear, turn = acceleration_of(bodies, posture, joints, p, c, j)
     for i in range(3):
         store(kin, k + 8 * (LINEAR + i), linear[i] + at(gravity, i))
-    store3(kin, k + 8 * ALPHA, forth(R, turn))
+    store3(kin, k + 8 * ALPHA, rotated(R, turn))
 
 
 @kernel

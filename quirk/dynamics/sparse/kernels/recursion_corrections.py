@@ -38,10 +38,10 @@ from .recursion import (
 from .recursion_bodies import BODIES, JOINTS, POSTURES
 from .recursion_vectors import (
     back,
-    forth,
     load_four,
     load_rows,
     matrix_of,
+    rotated,
     store_rows,
     symmetric_times,
 )
@@ -138,7 +138,7 @@ def motion_at_center(bodies: Any, posture: Any, p: Any, c: Any, shift: Any, turn
     The data of the eight bodies begin at element p of `posture` (orientations of joint frames) and c of `bodies`.
     """
     shift = plus(shift, cross(turn, load3(bodies, c + 8 * CENTER)))
-    shift = forth(matrix_of(load_four(posture, p + 8 * QUATERNION)), shift)
+    shift = rotated(matrix_of(load_four(posture, p + 8 * QUATERNION)), shift)
     return shift, rows_times(bodies, c + 8 * ALIGNMENT, turn)
 
 

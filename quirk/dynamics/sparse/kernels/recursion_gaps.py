@@ -47,12 +47,12 @@ from .recursion import (
 from .recursion_bodies import BODIES, JOINTS, POSTURES
 from .recursion_vectors import (
     back,
-    forth,
     gathered_components,
     indices_of,
     load_four,
     load_rows,
     matrix_of,
+    rotated,
     store_rows,
 )
 
@@ -94,7 +94,7 @@ class Neighbors(NamedTuple):
 
     def in_joint(self, a: Any) -> Any:
         """Transform vectors a from the joint frames of the parents to the joint frames of the bodies."""
-        return back(self.mine, forth(self.other, a))
+        return back(self.mine, rotated(self.other, a))
 
     def position_gap(self, bodies: Any, y: Any, s: Any, c: Any) -> Any:
         """Return the vectors (m) from joint points on the parents to the joint points on eight bodies.
@@ -103,7 +103,7 @@ class Neighbors(NamedTuple):
         their constants at element c of `bodies`.
         """
         apart = minus(load3(y, s + 8 * POSITION), gathered_components(y, self.at_state, POSITION, 3))
-        apart = minus(apart, forth(self.mine, load3(bodies, c + 8 * CENTER)))
+        apart = minus(apart, rotated(self.mine, load3(bodies, c + 8 * CENTER)))
         return minus(back(self.other, apart), load3(bodies, c + 8 * POINT_FROM_CENTER))
 
     def velocity_gap(self, bodies: Any, y: Any, s: Any, c: Any) -> Any:
@@ -115,7 +115,7 @@ class Neighbors(NamedTuple):
         """
         apart = minus(load3(y, s + 8 * VELOCITY), gathered_components(y, self.at_state, VELOCITY, 3))
         return minus(
-            back(self.other, minus(apart, forth(self.mine, cross(self.omega, load3(bodies, c + 8 * CENTER))))),
+            back(self.other, minus(apart, rotated(self.mine, cross(self.omega, load3(bodies, c + 8 * CENTER))))),
             cross(self.of_parent, load3(bodies, c + 8 * POINT_FROM_CENTER)),
         )
 

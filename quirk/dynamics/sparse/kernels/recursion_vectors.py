@@ -99,7 +99,7 @@ def matrix_of(q: Any) -> Any:
     return (1.0 - (yy + zz), xy - wz, xz + wy), (xy + wz, 1.0 - (xx + zz), yz - wx), (xz - wy, yz + wx, 1.0 - (xx + yy))
 
 
-def forth(R: Any, a: Any) -> Any:
+def rotated(R: Any, a: Any) -> Any:
     """Return R a, the vector a transformed by the rotation matrix R, which is given by rows."""
     return dot(R[0], a), dot(R[1], a), dot(R[2], a)
 

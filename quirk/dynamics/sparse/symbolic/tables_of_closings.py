@@ -12,7 +12,7 @@ from quirk.dynamics.model.layout import CONSTANTS_SIZE, G_FORCE, G_I, G_J, G_SIZ
 from quirk.dynamics.model.model import Model
 from quirk.jit.simd import WIDTH, aligned
 
-from ..kernels.closings import CARRIED_NUMBERS, CLOSING_ENTRIES, GROUP_ENTRIES, SIDE_NUMBERS, VISIT_ENTRIES, Closings
+from ..kernels.closings import CLOSING_ENTRIES, GROUP_ENTRIES, SIDE_NUMBERS, VISIT_ENTRIES, WRENCH_NUMBERS, Closings
 from ..kernels.recursion import BODY_CONSTANTS
 from ..kernels.relations import SIDE_FORCE, SIDE_MOMENT, Relations
 from .paths import ClosingPaths
@@ -21,7 +21,7 @@ from .placed_joint import PlacedJoint
 # Arrays of `Closings` with an element for each constraint row.
 OF_ROWS = "lane", "norm", "shortest", "previous", "rest"
 # Arrays of `Closings` in which each group has elements of its own.
-OF_GROUPS = "matrix", "reflections", "along", "carried", "touched"
+OF_GROUPS = "matrix", "reflections", "along", "wrenches", "touched"
 
 
 def closings(
@@ -54,7 +54,7 @@ def closings(
         working=np.array([pair for pair in entries.works if pair[1] >= 0], dtype=np.int64).ravel(),
         **{name: aligned(len(entries.works)) for name in OF_ROWS},
         kept=aligned(len(entries.groups)),
-        wrench=aligned(CARRIED_NUMBERS),
+        wrench=aligned(WRENCH_NUMBERS),
         **{name: aligned(size) for name, size in zip(OF_GROUPS, sizes, strict=True)},
     )
 
@@ -104,7 +104,7 @@ class _Entries:
         ])  # fmt: skip
         blocks = -(-rows // WIDTH)
         self.sizes += [
-            length * blocks * WIDTH, freedoms * rows, -(-freedoms // WIDTH) * WIDTH, visits * blocks * CARRIED_NUMBERS,
+            length * blocks * WIDTH, freedoms * rows, -(-freedoms // WIDTH) * WIDTH, visits * blocks * WRENCH_NUMBERS,
             visits * blocks,
         ]  # fmt: skip
 

@@ -212,7 +212,7 @@ def clear_loads(bodies: np.ndarray, orders: int, order: int) -> None:
 
 
 @kernel
-def release(
+def add_constraint_loads(
     constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, orders: int, order: int, full_blocks: int
 ) -> None:
     """Add constraint loads to Taylor coefficient `order` of the loads, and their accelerations to the motion.
@@ -225,13 +225,13 @@ def release(
     for block in range(constants.shape[0] // CON):
         c, f, k = block * CON, block * WRENCH, block * KIN * orders
         if block < full_blocks:
-            release_block(constants, c, wrench, f, bodies, k, order)
+            add_constraint_loads_to_block(constants, c, wrench, f, bodies, k, order)
         else:
-            release_block(halved(constants), c, halved(wrench), f, halved(bodies), k, order)
+            add_constraint_loads_to_block(halved(constants), c, halved(wrench), f, halved(bodies), k, order)
 
 
 @kernel
-def release_block(
+def add_constraint_loads_to_block(
     constants: np.ndarray, c: int, wrench: np.ndarray, f: int, bodies: np.ndarray, k: int, order: int
 ) -> None:
     """Add constraint loads to Taylor coefficient `order` of the loads on eight bodies, and update their motion.

@@ -21,7 +21,7 @@ from quirk.jit.simd import load, splat, store
 from ..kernels.bodies import CON, STATE
 from ..kernels.constraint_solve import clear, set_constraint_loads, solve_count, solve_once
 from ..kernels.mechanism import Mechanism
-from .bodies import advance, begin, clear_loads, release
+from .bodies import add_constraint_loads, advance, begin, clear_loads
 from .elements import BYTES, expand_motions, level_of, run
 from .tables import AFTER, AT_AUXILIARY, AT_BODIES, FIRST, GOAL, GROUP, LOADS, POSE_ROWS, SHAPE, TaylorElements
 
@@ -96,7 +96,7 @@ def next_order(
     for g in range(elements.constraints):
         run(elements, g, GOAL, t, k + level_of(elements, g))
     solve_loads(mechanism, tolerance)
-    release(constants, work.wrench, bodies, orders, k, elements.full_blocks)
+    add_constraint_loads(constants, work.wrench, bodies, orders, k, elements.full_blocks)
     for g in range(elements.constraints):
         run(elements, g, AFTER, t, k)
 

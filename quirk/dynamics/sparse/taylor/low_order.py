@@ -27,7 +27,7 @@ from ..kernels.factorisation import factorise_rows, prepare_rows
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import monitor_rows
 from ..kernels.workspace import PASSES
-from .low_order_bodies import add_loads, free_terms, release, start
+from .low_order_bodies import add_constraint_accelerations, add_loads, free_terms, start
 from .low_order_rows import LowOrderSeries, next_rows
 
 
@@ -66,7 +66,7 @@ def compute_series(
             solve_loads(mechanism)
         copy(work.x, series.multipliers[k * count : (k + 1) * count])
         add_loads(constants, work.wrench, series.bodies, present)
-        release(constants, work.wrench, series.bodies, size, k)
+        add_constraint_accelerations(constants, work.wrench, series.bodies, size, k)
 
 
 @kernel

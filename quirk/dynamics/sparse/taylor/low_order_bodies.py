@@ -118,7 +118,9 @@ def turn(bodies: np.ndarray, size: int, k: int, order: int) -> None:
 
 
 @kernel
-def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, size: int, order: int) -> None:
+def add_constraint_accelerations(
+    constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, size: int, order: int
+) -> None:
     """Add the accelerations due to the constraint loads in `wrench` to Taylor coefficient `order` of the motion.
 
     Positions change at `order` + 2, angular velocities at `order` + 1. `size` is the number of elements of one order in

@@ -77,8 +77,8 @@ class ContactProblem:
     def zero_threshold(self, z: np.ndarray) -> np.ndarray:
         """Return the magnitude (r,) below which the acceleration of each row counts as zero, at forces z (r,).
 
-        The tolerance is the same for all rows after division by the square root of the diagonal of W, so that it does
-        not depend on units.
+        The threshold of a row is proportional to the square root of its diagonal element of W, so that it does not
+        depend on units.
         """
         scale = np.sqrt(np.diag(self.W))
         known = scale > 0

@@ -116,9 +116,9 @@ def coordinate_at(
 
 
 def slip_rates(element: SlipComponent, rows: Sequence[int], motion: PoseDerivatives, t: float) -> list[Jet]:
-    """Return the slip velocity of a friction element at time t (s) as a list of its components, m/s.
+    """Return the components of the slip velocity of a friction element at time t (s), m/s.
 
-    The components are jets (numbers with time derivatives). `element` is the force element of one of them, and `rows`
+    The components are jets (numbers with time derivatives). `element` is the force element of one component, and `rows`
     are the indices of the bodies of its frames.
     """
     layout = element.layout(1)
@@ -264,7 +264,7 @@ def applied_derivative(
 
 
 def gross_accelerations(model: Model, kin: Kinematics, laws: Mapping[str, Exerted]) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each of n bodies, the sum of the magnitudes of the accelerations that the single loads cause.
+    """Return the sums of the magnitudes of the accelerations of each of n bodies due to each load.
 
     The loads are gravity and those of all force elements, `laws`, by name. The results are sums of linear accelerations
     (n,), m/s^2, and of angular accelerations (n,), rad/s^2.

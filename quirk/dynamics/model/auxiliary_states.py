@@ -38,9 +38,9 @@ class AuxiliaryStates:
 
     @classmethod
     def of(cls, names: Sequence[str], forces: Sequence[ForceElement], driven: Sequence[str]) -> AuxiliaryStates:
-        """Return the auxiliary states of a system with these bodies, force elements and constraints that may do work.
+        """Return the auxiliary states of a system with the given bodies and force elements.
 
-        `driven` are the names of these constraints.
+        `driven` are the names of the constraints that may do work.
         """
         internal: dict[str, slice] = {}
         numbers: list[float] = []

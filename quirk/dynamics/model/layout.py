@@ -67,7 +67,7 @@ class Slots:
 
     @staticmethod
     def along(joints: Sequence[tuple[int, ...]], n: int, auxiliary: int = 0) -> Slots:
-        """Return the order in which `joints` first mention the bodies, so that neighboring bodies share a block.
+        """Return the order of the bodies by first occurrence in `joints`, so that neighbors share a block.
 
         Each joint is a tuple of body indices; `n` is the number of bodies, and `auxiliary` the number of auxiliary
         states.

@@ -43,8 +43,8 @@ class OutputBuffer:
         ----------
         time : (nt,) times, s
         flat : (nt, 13 n + k) states
-        quadrants : (nt, 2 K), or the same flattened; quadrants, counted over full turns, of the two plane vectors by
-            which `joint_angles` represents the angles of each of K joints
+        quadrants : (nt, 2 K) or (2 nt K,) quadrants of the two plane vectors of each of K joints, counted over full
+            turns; the module `joint_angles` defines these vectors
         """
         self._parts.append(Rows(time, flat, quadrants.reshape(len(time), -1).astype(np.int32)))
         self.numbers += flat.size

@@ -306,8 +306,8 @@ def on_one_side(
 
     The path runs from (x, y) to (x_new, y_new); (dx, dy) and (dx_new, dy_new) are its rates there, multiplied by the
     duration. If it stays on one side, its polar angle changes by less than half a turn and follows from both end
-    points. The test uses that the cubic lies within the convex hull of its four control points (Farin, Curves and
-    Surfaces for CAGD (2002), 5.3).
+    points. The test is based on the convex hull of the four control points of the cubic, which contains it (Farin,
+    Curves and Surfaces for CAGD (2002), 5.3).
     """
     mid_x, mid_y = x + x_new, y + y_new
     return (

@@ -42,7 +42,7 @@ class PoseDerivatives:
 
     @classmethod
     def of(cls, kin: Kinematics, order: int) -> PoseDerivatives:
-        """Return the motion that continues a state with constant velocities, linear and angular, in the inertial frame.
+        """Return the motion from a state with constant linear and angular velocities in the inertial frame.
 
         `kin` is the state, and `order` the number K of time derivatives.
         """

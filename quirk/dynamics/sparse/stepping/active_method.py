@@ -50,7 +50,7 @@ class Across:
     ----------
     end : end of the interval, s; the last step may end later
     h : length of the interval, s
-    method : method with which the run continues
+    method : method to which the run returns after the interval
     """
 
     end: float
@@ -191,9 +191,9 @@ class ActiveMethod:
         return self.change(run, MethodChange(instead, AFRESH * (run.clock.requested - start)))
 
     def step_across(self, run: RunState) -> RunState:
-        """Switch to a Runge-Kutta method from the start of the last step to the time clock.t_new.
+        """Switch to a Runge-Kutta method for an interval with a singular configuration.
 
-        The singular configuration is in between.
+        The interval extends from the start of the last step to the time clock.t_new.
         """
         h = float(run.clock.t_new - run.clock.t)
         self.across = Across(float(run.clock.t_new), h, self.present)

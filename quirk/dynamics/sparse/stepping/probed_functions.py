@@ -95,10 +95,9 @@ def _of_profiles(solver: Solver) -> list[list[int]]:
 
 
 def _of_relations(solver: Solver) -> list[list[int]]:
-    """Return the integers with which compiled code finds jumps of user-defined constraints, a list per constraint.
+    """Return the table entries of user-defined constraints, one list of integers per constraint.
 
-    They are the function's address, its inputs and its outputs in the table of relations. Jumps are those of the second
-    time derivative of the residual of each row.
+    The second time derivatives of their residuals are monitored for jumps.
     """
     table, entries = solver.related.table, []
     for r, placed in enumerate(solver.model.relations):

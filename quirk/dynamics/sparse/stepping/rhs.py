@@ -66,8 +66,8 @@ class SparseFlow:
     def jacobian(self) -> Callable[[float, np.ndarray], np.ndarray] | None:
         """Function of t and y that computes the Jacobian dy'/dy (13 n + k, 13 n + k), or None.
 
-        The function returns NaN if the Jacobian cannot be computed. For systems without exact derivatives there is no
-        such function.
+        The function returns NaN if the Jacobian cannot be computed. The attribute is None for systems without exact
+        derivatives.
         """
         if any(self.baumgarte):
             return None

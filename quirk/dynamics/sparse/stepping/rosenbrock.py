@@ -262,7 +262,7 @@ def end_work(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState) -> 
 
 @kernel
 def keep_power(stepper: RosenbrockMethod, slope: np.ndarray, first: int, node: int) -> None:
-    """Store the rates (W) of all work variables in the slope y' as those at quadrature node `node` of the step.
+    """Copy the rates (W) of all work variables from the slope y' to quadrature node number `node` of the step.
 
     `first` is the index of the first rate in `slope`.
     """

@@ -45,8 +45,8 @@ def error_of(
 def check_repeatable(solver: Solver, flow: SparseFlow, t: float, y: np.ndarray) -> None:
     """Raise an InputError for a force element whose user function returns different values for the same arguments.
 
-    The functions are called a second time at time t (s) and state y, where the last evaluation must have been.
-    Functions that modify data which they read are excluded; a `StatefulWarning` is issued for these.
+    The functions are called a second time at time t (s) and state y, which must be those of the last evaluation.
+    Functions that modify data which they read are excluded; a `StatefulWarning` is issued for them.
     """
     applied, remembers = solver.applied, solver.refuse.remembers
     before = applied.table.outputs.copy()

@@ -52,7 +52,7 @@ class RunEvents:
             self._watch.table.at_speed[:] = 0.0
 
     def take(self, run: RunState, start: float) -> list[tuple[Hashable, float, int, float]]:
-        """Return the events since the last call, in the order of time, and forget them.
+        """Return the events since the last call, in the order of time, and delete them.
 
         Each event consists of the key of its event function, its time, s, its direction and the total energy, J.
         `start` is the initial time of the whole run, s.

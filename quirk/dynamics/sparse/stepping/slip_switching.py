@@ -110,7 +110,7 @@ class SlipSwitching:
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
         """Return a switch to the explicit method if the implicit method fails; None if it is already in use.
 
-        `tried` is the number of attempted time steps; `stalled` is not used, because all failures are treated alike.
+        `tried` is the number of attempted time steps; `stalled` is not used, because all failures have the same remedy.
         """
         if not self._implicit:
             return None

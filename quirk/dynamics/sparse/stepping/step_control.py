@@ -113,7 +113,7 @@ def advance_indices(settings: Settings, run: RunState) -> None:
 def stalled(settings: Settings, run: RunState) -> bool:
     """Return whether the step sizes chosen by error control have become too small for progress of the run.
 
-    The function is called once per step; the progress is tested in one of STALL_STEPS calls.
+    The function is called once per step; the progress is tested every STALL_STEPS calls.
     """
     clock, counts = run.clock, run.counts
     if settings.fixed > 0:

@@ -25,7 +25,7 @@ from .step_control import in_piece, keeps_to_constraints
 
 @kernel
 def projects(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
-    """Return whether the end of the current step is projected: once in `settings.interval` steps."""
+    """Return whether the end of the current step is projected: every `settings.interval` steps."""
     return keeps_to_constraints(mechanism, settings) and (run.counts.steps + 1) % settings.interval == 0
 
 
@@ -70,9 +70,9 @@ def slope_at(
 
 @kernel
 def slope_at_start(mechanism: Mechanism, settings: Settings, run: RunState, slope: np.ndarray) -> None:
-    """Compute y' at the start of a step, in `slope`, if another method took the last step or the state has jumped.
+    """Compute y' at the start of a step, in `slope`, after a change of method or a jump of the state.
 
-    Independent rows are selected for this state, because the other method may have used others.
+    The independent rows are selected anew, because the previous method may have used a different selection.
     """
     on_constraints = keeps_to_constraints(mechanism, settings) and run.counts.steps % settings.interval == 0
     slope_at(mechanism, settings, run, in_piece(run, run.clock.t), run.y, slope, on_constraints)

@@ -95,8 +95,8 @@ def longest_unchecked(stepper: StepSeries, settings: Settings) -> float:
 def agreement_length(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
     """Return the time (s) after the start of a step of size h (s) up to which y' agrees with its Taylor series.
 
-    They are compared at several times, because a load may act in a part of the step only and not affect the series at
-    either end. If they disagree, the shortened step is tested again, at more times.
+    y' and the derivative of the series are compared at several times, because a load may act only in a part of the step
+    and not affect the series at either end. If they disagree, the shortened step is tested again, at more times.
     """
     for _ in range(MOST_TIMES):
         found = agreement_length_once(mechanism, stepper, settings, run, h)

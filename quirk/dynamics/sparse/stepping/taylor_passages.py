@@ -1,8 +1,8 @@
 """Singular configurations within steps by Taylor series: steps close to one are left to a Runge-Kutta method.
 
 At a singular configuration the pivot of a row vanishes; its square root changes its sign there. A Taylor series that
-starts close to it consists of round-off from some order on. Steps are so long that the square roots at both ends do not
-tell whether they vanish in between; therefore they are also computed in the middle of the step.
+starts close to it consists of round-off from some order on. Steps are long, and a square root may vanish within a step
+without a visible trend at both ends; therefore the pivots are also computed in the middle of the step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One verdict on which rows are dependent: dense, sparse, mobility, health and the run, near the threshold too."""
+"""One decision on which rows are dependent: dense, sparse, mobility, health and the run, near the threshold too."""
 
 import itertools
 import time
@@ -87,9 +87,9 @@ def test_distances_say_what_singular_values_say(seed):
     for joint in [c for c in system.constraints if isinstance(c, quirk.Spherical)][:1]:
         frames = {"frame_i": joint.frame_i, "frame_j": joint.frame_j}
         system = system.with_constraints([quirk.Spherical("again", joint.body_i, joint.body_j, **frames)])
-    verdict = system.plant.solver().verdict(state, 0.0)
+    independence = system.plant.solver().row_independence(state, 0.0)
     A = factorise(system.model, Metric.uniform(system.model), Kinematics.of(state), 0.0, least=1e-7)
-    assert verdict.rank == len(A.s)
+    assert independence.rank == len(A.s)
 
 
 @pytest.mark.parametrize("ratio", [1e-12, 1e-6, 1e6])
@@ -106,9 +106,9 @@ def test_masses_do_not_change_what_is_dependent(ratio):
         return quirk.System([*bodies, *balls, quirk.Fixed("weld", bodies[1], bodies[2], **frames)])
 
     one, other = made(1.0), made(ratio)
-    verdicts = [system.plant.solver().verdict(system.initial_state(), 0.0) for system in (one, other)]
-    assert verdicts[0].rank == verdicts[1].rank == 18
-    assert np.allclose(verdicts[0].distance, verdicts[1].distance, atol=1e-12)
+    independences = [system.plant.solver().row_independence(system.initial_state(), 0.0) for system in (one, other)]
+    assert independences[0].rank == independences[1].rank == 18
+    assert np.allclose(independences[0].distance, independences[1].distance, atol=1e-12)
 
 
 def complete_graph(n):

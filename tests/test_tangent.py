@@ -28,7 +28,7 @@ def sparse(system, state, t, directions):
 
 
 def dense(system, state, t, directions):
-    kept = system.plant.solver().verdict(state, t).independent
+    kept = system.plant.solver().row_independence(state, t).independent
     return dense_tangent(system.model, system.plant.metric, state, t, directions, kept)
 
 
@@ -60,7 +60,7 @@ def motion_at(system, state, t, kept):
 
 def check(system, state, directions, tolerance=1e-9):
     both = [dense(system, state, T, directions), sparse(system, state, T, directions)]
-    kept = system.plant.solver().verdict(state, T).independent
+    kept = system.plant.solver().row_independence(state, T).independent
     for d in range(directions.count):
         change, dt = directions.bodies[..., d], directions.time[d]
         want = extrapolated(lambda h, c=change, dt=dt: motion_at(system, moved_along(state, h * c), T + h * dt, kept))

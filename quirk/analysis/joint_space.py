@@ -142,7 +142,7 @@ def _check_independent(system: System, driven_system: System, drives: Sequence[D
     drivers `drives`, one for each coordinate.
     """
     size, f = 6 * len(system.bodies), len(drives)
-    before, after = (one.plant.solver().verdict(state, t) for one in (system, driven_system))
+    before, after = (one.plant.solver().row_independence(state, t) for one in (system, driven_system))
     freedoms = size - before.rank
     if after.rank < before.rank + f:
         first = driven_system.model.rows - f

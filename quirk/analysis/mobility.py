@@ -12,7 +12,7 @@ from ..dynamics.model.applied_loads import exerted
 from ..dynamics.model.metric import Metric
 from ..dynamics.model.model import Model
 from ..dynamics.model.time_derivatives import PoseDerivatives
-from ..dynamics.sparse.solver.solver import Solver, Verdict
+from ..dynamics.sparse.solver.solver import RowIndependence, Solver
 from ..forces import Controller, ForceElement
 from ..forces.joint_actuation import Actuated
 from ..util.misuse import explained
@@ -137,26 +137,28 @@ def nearly_dependent_text(rows: dict[str, float]) -> str:
     return f"nearly redundant rows (distance from others): {listed}{more}"
 
 
-def nearly_dependent(model: Model, verdict: Verdict) -> dict[str, float]:
+def nearly_dependent(model: Model, independence: RowIndependence) -> dict[str, float]:
     """Return the distance of each nearly dependent row from the span of the other rows, by label, smallest first.
 
-    `verdict` contains the mask of independent rows and the distance of each row from the others.
+    `independence` contains the mask of independent rows and the distance of each row from the others.
     """
-    near = np.flatnonzero(verdict.independent & (verdict.distance < NEARLY))
-    return {model.labels[row]: float(verdict.distance[row]) for row in near[np.argsort(verdict.distance[near])]}
+    near = np.flatnonzero(independence.independent & (independence.distance < NEARLY))
+    return {
+        model.labels[row]: float(independence.distance[row]) for row in near[np.argsort(independence.distance[near])]
+    }
 
 
 def mobility(solver: Solver, state: State, t: float) -> Mobility:
     """Return degrees of freedom, redundancy and uniqueness of loads at a state; see `System.mobility`."""
-    model, verdict = solver.model, solver.verdict(state, t)
-    n, rank, kin, alike = len(model.mass), verdict.rank, Kinematics.of(state), Metric.uniform(model)
+    model, independence = solver.model, solver.row_independence(state, t)
+    n, rank, kin, alike = len(model.mass), independence.rank, Kinematics.of(state), Metric.uniform(model)
     spatial = spatial_rows(model, kin, t, solver.relations_at(state, t))
     A = alike.rows(in_body_axes(model, kin, spatial))
     # Null multipliers exert no load: rows were scaled by D, and A^T lambda = 0 for lambda = D u.
     U, singular, Vt, D = _decomposed(A)
     idle = U.T[rank:] * D * model.row_scale
     idle /= np.linalg.norm(idle, axis=1, keepdims=True)
-    free = Vt[rank:] if verdict.independent.all() else _decomposed(A[verdict.independent])[2][rank:]
+    free = Vt[rank:] if independence.independent.all() else _decomposed(A[independence.independent])[2][rank:]
     motions_alike = _motions(alike, free)
     motions = _orthonormal(Metric.of_masses(model), motions_alike)
     loads, sharing = _uniqueness(model, kin, spatial, idle / model.row_scale)
@@ -169,7 +171,7 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
         blocked=_blocked(solver, state, t, motions_alike, idle / model.row_scale),
         redundant=[model.labels[row] for row in _dependent(idle)],
         redundant_constraints=sharing,
-        nearly_dependent=nearly_dependent(model, verdict),
+        nearly_dependent=nearly_dependent(model, independence),
         null_motions=motions,
         singular_values=np.sort(singular[:rank])[:SMALLEST],
         loads=loads,
@@ -180,9 +182,9 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
 def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
     """Return a basis (f, n, 6) of the velocities allowed by all constraints, with drivers at rest; see `Mobility`."""
     model, metric, kin = solver.model, Metric.of_masses(solver.model), Kinematics.of(state)
-    verdict = solver.verdict(state, t)
+    independence = solver.row_independence(state, t)
     A = metric.rows(in_body_axes(model, kin, spatial_rows(model, kin, t, solver.relations_at(state, t))))
-    return _motions(metric, _decomposed(A[verdict.independent])[2][verdict.rank :])
+    return _motions(metric, _decomposed(A[independence.independent])[2][independence.rank :])
 
 
 def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from .dense.rows import residual_derivatives, tangent_rows
 from .model.constrained_motion import ConstrainedMotion, angular_acceleration
 from .model.metric import Metric
 from .model.time_derivatives import PoseDerivatives
-from .sparse.solver.solver import Verdict
+from .sparse.solver.solver import RowIndependence
 
 if TYPE_CHECKING:
     from ..system.system import System
@@ -42,7 +42,7 @@ def contradiction(system: System, state: State, t: float, row: int) -> str:
     model = system.model
     if model.rows > MOST_ROWS:
         return "it contradicts other constraints"
-    kept = system.plant.solver().verdict(state, t).independent.copy()
+    kept = system.plant.solver().row_independence(state, t).independent.copy()
     A = Metric.uniform(model).rows(tangent_rows(model, Kinematics.of(state), t))
     if kept[row]:
         # Any row of a dependent set may be the dropped one; treat this row as dependent on the other rows.
@@ -62,14 +62,14 @@ def contradiction(system: System, state: State, t: float, row: int) -> str:
 
 
 def check_accelerations(
-    system: System, state: State, t: float, accelerations: ConstrainedMotion, verdict: Verdict
+    system: System, state: State, t: float, accelerations: ConstrainedMotion, independence: RowIndependence
 ) -> None:
     """Raise an InconsistentStateError if the accelerations violate constraint rows that were omitted as dependent.
 
-    `accelerations` are the accelerations at a state, and `verdict` states which rows are independent.
+    `accelerations` are the accelerations at a state, and `independence` states which rows are independent.
     """
     model = system.model
-    if verdict.independent.all():
+    if independence.independent.all():
         return
     kin = Kinematics.of(state)
     motion, linear, angular = (
@@ -87,7 +87,7 @@ def check_accelerations(
     size += np.linalg.norm(model.gravity) / length + AT_REST
     scale = np.where(model.row_torque, 1.0, length)
     violation = np.abs(phi[:, 0] / scale).max() + np.abs(phi[:, 1] / scale).max() / (fastest + np.sqrt(size) + 1e-300)
-    missed = np.where(verdict.independent, 0.0, np.abs(phi[:, 2]) / scale)
+    missed = np.where(independence.independent, 0.0, np.abs(phi[:, 2]) / scale)
     worst = int(np.argmax(missed))
     magnitude = missed[worst] + size
     if missed[worst] > magnitude * max(MISSED * model.rank_tolerance, EXPLAINED * violation):

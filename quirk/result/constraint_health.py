@@ -107,9 +107,9 @@ def _along(segment: Segment) -> Health:
         if model.rows:
             A = tangent_rows(model, kin, float(t))
             power[row] = motion.multipliers[row] @ (A @ np.concatenate([velocity[row], spin[row]], axis=1).ravel())
-            verdict = solver.verdict(segment.state_at(row), float(t))
-            rank[row] = verdict.rank
-            for label, distance in nearly_dependent(model, verdict).items():
+            independence = solver.row_independence(segment.state_at(row), float(t))
+            rank[row] = independence.rank
+            for label, distance in nearly_dependent(model, independence).items():
                 near[label] = min(distance, near.get(label, distance))
             singular = factorise(model, metric, kin, float(t), least=0.0).s
             smallest[row] = singular[min(segment.rank, len(singular)) - 1] / singular[0] if segment.rank else 0.0

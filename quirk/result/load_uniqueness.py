@@ -29,7 +29,7 @@ def with_friction(
     redistributions : for each group of constraints and friction elements that share a load, the changes (k, 2, 3) of
         force and torque of each of them, by name, for k independent redistributions of the load
     """
-    verdicts, length, none = [found.force, found.torque], system.model.length, np.zeros((1, 2, 3))
+    uniqueness, length, none = [found.force, found.torque], system.model.length, np.zeros((1, 2, 3))
     for changes in redistributions:
         sizes = {name: np.abs(of).max(axis=(0, 2)) / [1.0, length] for name, of in changes.items()}
         least = NO_SHARE * max(size.max() for size in sizes.values())
@@ -37,6 +37,6 @@ def with_friction(
         pairs = {frozenset(body.name for body, _ in system[name].ends) for name in shared}
         changed = np.abs(changes.get(constraint.name, none)).max(axis=(0, 2)) / [1.0, length] > least
         for k in np.flatnonzero(changed):
-            in_sum = len(pairs) == 1 and verdicts[k] != INDETERMINATE
-            verdicts[k] = IN_SUM if in_sum else INDETERMINATE
-    return Uniqueness(*verdicts)
+            in_sum = len(pairs) == 1 and uniqueness[k] != INDETERMINATE
+            uniqueness[k] = IN_SUM if in_sum else INDETERMINATE
+    return Uniqueness(*uniqueness)

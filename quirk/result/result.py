@@ -21,7 +21,7 @@ from ..dynamics.model import energy
 from ..dynamics.model.applied_loads import Exerted
 from ..dynamics.model.model import Model
 from ..dynamics.sparse.solver.derivatives import require_order
-from ..dynamics.sparse.solver.solver import Verdict
+from ..dynamics.sparse.solver.solver import RowIndependence
 from ..errors import InputError
 from ..events import Event, Sampled
 from ..forces import ForceElement, Friction
@@ -70,7 +70,6 @@ INTERNAL = (
     "model",
     "segment_at",
     "sensitivities",
-    "verdict",
 )
 
 
@@ -97,7 +96,11 @@ class Result(Renamed, ResultOutput):
 
     # Whether drivers prescribe the motion, so that constraints alone determine accelerations.
     _prescribed: ClassVar = False
-    _earlier_names: ClassVar = {name: f"_{name}" for name in INTERNAL} | {"centre_of_mass": "center_of_mass"}
+    _earlier_names: ClassVar = {
+        **{name: f"_{name}" for name in INTERNAL},
+        "centre_of_mass": "center_of_mass",
+        "verdict": "_row_independence",
+    }
 
     def __init__(
         self,
@@ -576,7 +579,7 @@ class Result(Renamed, ResultOutput):
         return self._mobilities[row]
 
     @cached_property
-    def _verdict(self) -> Verdict:
+    def _row_independence(self) -> RowIndependence:
         """Which constraint rows are independent in the middle of the run, and the distance of each row from the others.
 
         The distance of a row is that from the span of the independent rows before it, relative to the length of the
@@ -584,7 +587,7 @@ class Result(Renamed, ResultOutput):
         """
         row = self._middle
         segment, _ = self._segment_at(row)
-        return segment.solver().verdict(self.state_at(row), float(self.time[row]))
+        return segment.solver().row_independence(self.state_at(row), float(self.time[row]))
 
     def health(self) -> Health:
         """Return accuracy and conditioning of the constraints over time.

@@ -176,7 +176,7 @@ def summary(result: Result) -> str:
         listed = [f"{who}: {calls} calls, {spent:.2g} s" for who, (calls, spent) in called.items()]
         lines.append(f"functions that ran in Python, not as machine code: {_remarks(listed)}")
     lines += _passages(result)
-    near = nearly_dependent(result._model, result._verdict)
+    near = nearly_dependent(result._model, result._row_independence)
     if near:
         lines.append(nearly_dependent_text(near))
     if any(isinstance(force, Actuated | Controller) for force in system.forces) and result._model.rows <= MOST_ROWS:

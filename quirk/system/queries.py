@@ -61,7 +61,7 @@ def derivatives(system: System, state: State, t: float, order: int, solver: str)
     require_order(model, order)
     angles = _with_angles(system, state, t)
     if solver == "dense":
-        kept = system.plant.solver().verdict(state, t).independent
+        kept = system.plant.solver().row_independence(state, t).independent
         found = dense_derivatives(model, system.plant.metric, state, t, order, kept)
         parts = found.linear, found.angular, found.multipliers, found.force, found.torque
     else:
@@ -103,15 +103,15 @@ def solved(system: System, state: State, t: float, solver: str) -> tuple[Kinemat
     angles = _with_angles(system, state, t)
     kin = Kinematics.of(state)
     if solver == "dense":
-        verdict = compiled.verdict(state, t)
-        motion = equations.motion(model, t, kin, independent=verdict.independent)
+        independence = compiled.row_independence(state, t)
+        motion = equations.motion(model, t, kin, independent=independence.independent)
     else:
         y = compiled.slots.state_to_lanes(model.auxiliary.flat(state))
         compiled.settle_near(y, t)
         compiled.applied.refer(t, angles)
         motion = constrained_motion(compiled, t, kin, y)
-        verdict = compiled.verdict(state, t)
-    check_accelerations(system, state, t, motion, verdict)
+        independence = compiled.row_independence(state, t)
+    check_accelerations(system, state, t, motion, independence)
     return kin, motion
 
 

@@ -123,7 +123,7 @@ class PathFollower:
         system = self.system_at(value)[0] if system is None else system
         plant, solver, parts = system.plant, system.plant.solver(), state.parts
         if system.model.rows:
-            projected = project(system.model, plant.metric, state, 0.0, solver.verdict(state, 0.0).independent)
+            projected = project(system.model, plant.metric, state, 0.0, solver.row_independence(state, 0.0).independent)
             if projected is None:
                 raise AssemblyError(f"{OWNER}: the projection onto the constraints failed")
             parts = (*projected.state.parts[:2], *parts[2:])

@@ -39,7 +39,7 @@ SHORTEST, LONGEST = 1e-140, 1e140
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RowIndependence:
     """Independence of each of m constraint rows at a state.
 
     Attributes
@@ -178,18 +178,20 @@ class Solver(StateEvaluator):
         """
         self._choose(self.slots.state_to_lanes(state.pack()), t)
 
-    def verdict(self, state: State, t: float) -> Verdict:
+    def row_independence(self, state: State, t: float) -> RowIndependence:
         """Return which rows are independent at the state on the constraints nearest to `state`, at time t (s).
 
         If the distance of both states exceeds NEAR, `state` itself is used.
         """
         m = self.model.rows
         if not m:
-            return Verdict(np.zeros(0, dtype=bool), np.zeros(0))
+            return RowIndependence(np.zeros(0, dtype=bool), np.zeros(0))
         y = self.slots.state_to_lanes(state.pack())
         self.count(self._on_constraints(y, t), t)
         triangle = self.work.triangle
-        return Verdict(triangle.factor[self.tables.row_pivot] != 0.0, triangle.distance[self.tables.row_lane].copy())
+        return RowIndependence(
+            triangle.factor[self.tables.row_pivot] != 0.0, triangle.distance[self.tables.row_lane].copy()
+        )
 
     def distance_from_singular(self, y: np.ndarray, t: float, rank: int, farthest: float) -> float:
         """Return an upper bound of the distance of a state from a singular configuration.

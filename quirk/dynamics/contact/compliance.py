@@ -20,9 +20,9 @@ import numpy as np
 
 from .contact_modes import ContactProblem, FrictionElement, TrialModes, normal_load_of
 
-# Continuation in the compliance, relative to the largest response of a row to a unit force along itself. SOFT: first
-# value, at which contacts hardly interact. STIFF: last value, at which sticking contacts yield by round-off only.
-# LOWER: smallest factor from one value to the next. LEAST_LOWER: factor so close to 1 that the continuation has failed.
+# Continuation in the compliance, relative to the largest response of a row to a unit force along itself: first value,
+# at which contacts hardly interact; last value, at which sticking contacts yield by round-off only; smallest factor
+# from one value to the next; and factor so close to 1 that the continuation has failed.
 FIRST_COMPLIANCE, LAST_COMPLIANCE, COMPLIANCE_FACTOR, MAX_COMPLIANCE_FACTOR = 1.0, 1e-10, 1e-2, 0.5
 # Newton's method at one compliance: maximum number of iterations; residual over the loads at which it has converged,
 # and at which it is accepted if the residual no longer decreases.
@@ -33,8 +33,9 @@ MAX_HALVINGS = 6
 COMPLIANT_SLIP = 1e-8
 # Contacts with less than this fraction of the largest load count as unloaded.
 NO_LOAD = 1e-9
-# Friction known to be at its limit is reduced by this fraction, so that the direction of slip is determined; along a
-# line, where only the sign matters, by more than the relative accuracy of loads, about round-off / STIFF.
+# Relative reduction of the coefficient of friction known to be at its limit, so that the direction of slip is
+# determined: in a plane, and along a line, where only the sign of the slip matters. The latter is larger than the
+# relative error of loads, about round-off / LAST_COMPLIANCE.
 COEFFICIENT_REDUCTION, COEFFICIENT_REDUCTION_ON_LINE = 1e-6, 1e-5
 
 

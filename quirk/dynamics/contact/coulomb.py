@@ -40,7 +40,7 @@ from .gauss_seidel import gauss_seidel_modes
 from .lcp import independent_columns
 from .loads_at_rest import loads_with_all_sticking
 
-# Relative tolerance of a friction force at its limit, used if an event has located the instant.
+# Relative amount by which the friction limit is lowered if an event has located the time at which it is reached.
 AT_LIMIT = 1e-10
 # Relative reduction of friction limits in a second search if the first one fails; large compared with the accuracy of
 # slip directions.

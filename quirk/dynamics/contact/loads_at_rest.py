@@ -17,7 +17,7 @@ from .largest_margin import BearingForces, loads_of_largest_margin
 from .load_sharing import load_sharing_groups, load_subspaces, redistribution_basis, redistributions_within
 
 # Redundant rows depend on the other rows only up to round-off and drift, so that loads cause small accelerations along
-# them. The rows count as at rest up to UNEVEN times these accelerations, as applied loads have a similar effect.
+# them. The rows count as at rest up to this multiple of these accelerations, as applied loads have a similar effect.
 DEPENDENCE_ERROR = 10.0
 
 

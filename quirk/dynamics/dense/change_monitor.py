@@ -42,9 +42,9 @@ def user_function_values(
 ) -> Callable[[float, np.ndarray], np.ndarray] | None:
     """Return a function of (t, y) that evaluates all user functions of a model, or None if there are none.
 
-    Its values are loads, derivatives of prescribed motions, and right-hand sides b of constraint rows; they are NaN if
-    a function fails. Unless the step size is `fixed`, the loads of switching force laws are also evaluated. `angles` is
-    a function of time that returns approximate joint angles with full turns.
+    It returns loads, derivatives of prescribed motions, and right-hand sides b of constraint rows, or NaN if a function
+    fails. Unless the step size is `fixed`, the loads of switching force laws are also evaluated. `angles` is a function
+    of time that returns approximate joint angles with full turns.
     """
     elements = [(element, rows) for element, rows in model.forces if _is_sampled(element, fixed)]
     motions = [m for placed in model.relations for m in placed.relation.motions if m.kind == FUNCTION]
@@ -139,10 +139,10 @@ class ChangeMonitor:
     def _add_break(
         self, value: Values, slope: np.ndarray, step: InterpolatedStep, a: float, b: float, fixed: bool
     ) -> bool:
-        """Search for a jump of `value` between the times a and b (s); return whether a break was added at a jump.
+        """Search for a jump of the user functions between the times a and b (s); return whether a break was added.
 
-        A jump is a change that exceeds `slope`, the typical rate of change of each component, times b - a. `step` is
-        the step, and `fixed` whether its size is fixed.
+        `value` is a function of time that returns the values of all user functions, and `slope` the typical rate of
+        change of each value, which is subtracted. `fixed` is true if the size of the step is fixed.
         """
         change = locate_change(lambda t: value(t) - slope * (t - a), a, b)
         if change is not None and change.jump:

@@ -21,7 +21,7 @@ ROUND_OFF = 1e-12
 # Tensile multipliers below this fraction of the largest load, rounded up to a power of ten, are round-off; for contacts
 # without load, whose load is carried by other contacts, the fraction is UNLOADED.
 TENSION_TOLERANCE = 1e-12
-# Weaker loads than WEAK times the load that gives a gap the largest acceleration have the round-off of that load.
+# Weaker loads than WEAK_LOAD times the load that gives a gap the largest acceleration have the round-off of that load.
 WEAK_LOAD = 1e-3
 
 

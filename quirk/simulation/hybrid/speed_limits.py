@@ -79,7 +79,7 @@ def largest_acceleration(model: Model, y: np.ndarray, rates: np.ndarray) -> floa
 def slip_limit(instant: ContactInstant, y: np.ndarray, rows: ContactRows) -> float:
     """Return the slip speed (m/s) below which a contact or joint with friction counts as not slipping.
 
-    It is the fraction REST of the speed after a free fall over the characteristic length of the system, with the
+    It is REST_SPEED times the speed after a free fall over the characteristic length of the system, with the
     largest of three accelerations: gravity, those of the rows, and those due to friction with a constant limit. It is
     increased where needed, so that SLIP_FLOOR times the result is at least the round-off of the fastest body. `instant`
     holds the time, solver and gaps, `y` is the state vector, and `rows` are the rows of gaps and slip components.
@@ -105,7 +105,7 @@ def speed_limits(
 ) -> SpeedLimits:
     """Return the speed limits of closed gaps that separate rest from motion; see `SpeedLimits`.
 
-    The default limit is the fraction REST of the speed after a free fall over the characteristic length, under gravity
+    The default limit is REST_SPEED times the speed after a free fall over the characteristic length, under gravity
     or, without gravity, with the acceleration at which the gap closes.
 
     Parameters

@@ -187,8 +187,8 @@ def pull_bodies(mechanism: Mechanism, pullback: Pullback, y: np.ndarray, ydot: n
 def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
     """Add the gradient with respect to the motion of all bodies to the gradient with respect to the state y, `into`.
 
-    The first, `sums.bodies`, refers to displacement, rotation, velocity and angular velocity of each body; the second
-    refers to the components of the state, which include quaternions. The computation is the transpose of
+    `sums.bodies` is the gradient with respect to displacement, rotation, velocity and angular velocity of each body;
+    `into` refers to the components of the state, which include quaternions. The computation is the transpose of
     `tangent.state_variations.seed`.
     """
     for slot in range(sums.free.shape[0]):

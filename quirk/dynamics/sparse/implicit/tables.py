@@ -77,7 +77,8 @@ class CouplingBlocks(NamedTuple):
     pair_block : (Q,) first element of the block of each pair
     law_pair : index of the pair for each combination of a loaded and a moving frame of each law, or -1
     law_first : index in `law_pair` of the first combination of each law
-    relation_pair, relation_first : the same for the frames of relations as `law_pair` and `law_first` for those of laws
+    relation_pair : index of the pair for each combination of a loaded and a moving frame of each relation, or -1
+    relation_first : index in `relation_pair` of the first combination of each relation
     diagonal_pair : (slots,) index of the pair that consists of each body twice, -1 for the ground
     side_row : (S,) relation of each side
     side_slot : (S,) slot of the side's body, or -1 for the ground

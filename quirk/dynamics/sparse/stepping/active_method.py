@@ -32,8 +32,8 @@ from .probed_functions import Functions
 from .run_state import RunState, Settings
 from .slip_switching import SlipSwitching, slides_in_plane
 
-# Method for steps with a singular configuration. It tries each at full length, to step across: a shorter step would end
-# nearer to the singular configuration, where larger errors are within the tolerance.
+# Method for steps across singular configurations. Each is first attempted with the full length of the interval: a
+# shorter step would end nearer to the singular configuration, where larger errors are within the tolerance.
 PASSING = VERN9
 
 

@@ -11,9 +11,10 @@ from .event_functions import BY_A_JUMP, NOTED, TOTAL, WAY, WHEN, WHICH, energy, 
 from .event_scales import update_scales
 from .run_state import RunState, Settings, StepOutcome
 
-# Fraction of the duration of a run in which a function that starts at zero counts as not moving.
+# A function counts as zero at the start of a step if it would reach zero, at its rate, within this fraction of the
+# duration of the run.
 AT_ONCE = 1e-13
-# A function that has just crossed counts as still zero within this fraction of its largest magnitude.
+# A function that has just crossed zero in an event counts as zero below this fraction of its largest magnitude.
 AT_ZERO_STILL = 1e-9
 # A function is held at zero after its event if its rate is below this fraction of the rate at the crossing, which is
 # the round-off of an impulse.

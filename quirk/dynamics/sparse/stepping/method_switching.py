@@ -39,8 +39,8 @@ IMPLICIT_COST, WORTH = 100, 2
 # Number of intervals into which the explicit steps with the cost of WORTH implicit ones are divided; the state is
 # recorded at the ends of each.
 SPANS = 13
-# Explicit steps are not limited by stability if the error estimate allows steps longer by one over this factor, as
-# after a jump, when they grow again.
+# Least ratio of the mean size of explicit steps to the size allowed by the error estimate for a limit by stability.
+# Below it the step size is still growing, as after a jump.
 LEAST = 0.5
 # Cost of a switch of method, in evaluations of one body: compilation of derivatives, without and with user functions or
 # laws. The implicit method must be in use for at least as long.

@@ -99,9 +99,9 @@ class RosenbrockMethod(NamedTuple):
     power: np.ndarray
 
 
-# Fractions of a step at which the rates of work are evaluated. Integrals of the polynomial through these up to fraction
-# x of the step, as weights of x to x^5: at its end Boole's rule, of order 6. Weights of Simpson's rule, of order 4,
-# minus those of Boole's.
+# Quadrature of work: fractions of a step at which its rates are evaluated; coefficients of x to x^5 in the integral of
+# the polynomial through these rates up to fraction x of the step (Boole's rule of order 6 at its end); and weights of
+# Simpson's rule, of order 4, minus those of Boole's rule, for the error estimate.
 NODES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 INTEGRALS = np.linalg.inv(np.vander(NODES, increasing=True)).T / np.arange(1.0, 6.0)
 SIMPSON_LESS_BOOLE = np.array([8.0, -32.0, 48.0, -32.0, 8.0]) / 90.0

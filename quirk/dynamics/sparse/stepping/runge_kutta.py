@@ -39,8 +39,8 @@ from .step_kernels import keep_last_stage, project_step_end, projects, slope_at,
 # Relative round-off of accelerations times the smallest pivot of the rows.
 ROUND_OFF = EPSILON
 
-# Distance of a stage from a singular configuration, over that of the start of the step, below which a step is not
-# accepted because of round-off: another step has no stage so close.
+# Smallest distance of a stage from a singular configuration, over that of the start of the step, that is assumed in the
+# bound of round-off: a step with a closer stage must be repeated with another size and not be accepted.
 CLOSEST = 0.02
 
 # Distance of an additional stage from a singular configuration, over that of the start of the step, below which a step

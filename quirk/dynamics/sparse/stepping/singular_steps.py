@@ -27,16 +27,16 @@ from ..kernels.workspace import METHOD
 from .run_state import END, PIECE_SIZE, RunState, Settings
 
 # Distance of the end of a step from a singular configuration, as a fraction of the step, below which the step is
-# repeated with another size: BESIDE, or CLEAR if round-off over the pivot, times AMPLIFIED, exceeds the tolerance. Each
-# time it is multiplied by LESS: other rows with other pivots may have been selected since, and the step must end in any
-# case.
+# repeated with another size: BESIDE, or CLEAR if AMPLIFIED times round-off over the pivot exceeds the tolerance. The
+# distance is multiplied by LESS at each repetition, so that a step is eventually accepted even if other rows, with
+# other pivots, are selected each time.
 BESIDE, CLEAR, AMPLIFIED, LESS = 0.03, 0.15, 10.0, 0.3
 
-# Fraction of the way to a singular configuration that a step covers if the next step is to cross it: a next step of the
-# same size crosses it at 0.37 of itself, between the stages of most methods.
+# Fraction of the time to a singular configuration that a step covers if the next step is to cross it. A next step of
+# the same size crosses it at the fraction 0.37 of the step, between the stages of most methods.
 APPROACH = 0.73
 
-# Fraction of a step behind its end up to which singular configurations limit the step.
+# Largest time to a singular configuration, over the step size, for which it limits the step.
 BEYOND = 1.25
 
 # Allowed excess of a step size that puts the singular configuration between two stages over the given limit.

@@ -20,7 +20,7 @@ from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import EPSILON
 from .run_state import END, FIRST, HIGH, LOW, PIECE_SIZE, RunState, Settings
 
-# The shortest step from time zero, s, where times have no resolution of their own.
+# Smallest step size at time zero, s, where the spacing of floats gives no lower limit.
 LEAST = 1e-290
 
 

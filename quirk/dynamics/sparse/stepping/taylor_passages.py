@@ -27,7 +27,7 @@ from .step_series import StepSeries, sum_series
 TURN = 1.0
 
 # A series is summed across a singular configuration if both ends of the step are farther from it than the fraction
-# APART of the step. A step may end before one if the next step is longer than STUCK times this one.
+# APART of the step. A step may end before a singular configuration if the next step is longer than STUCK times it.
 APART, STUCK = 0.1, 0.5
 
 

@@ -130,7 +130,8 @@ class EventMonitor:
     def take(self, sides: Sides) -> None:
         """Set the signs and magnitudes of event functions at the start of a run to those in `sides`.
 
-        `sides` has the form of the property of that name. The signs of functions that it does not contain are unknown.
+        `sides` is the value of the property `sides`, possibly of another monitor. Signs of functions that are missing
+        in it are set to unknown.
         """
         table = self.table
         for e, guard in enumerate(self.guards):

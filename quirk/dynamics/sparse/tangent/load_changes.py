@@ -56,7 +56,7 @@ class ChangedLoads:
     ----------
     accelerations : (nt, n, 6, D) derivatives for n bodies, linear in the inertial frame and angular in body axes
     joints : (nt, C, 6, 1 + D) force, and moment about its center of mass, of each constraint on body j, inertial frame
-        The first column has values, the following columns derivatives.
+        The first column contains the loads, the others their derivatives.
     forces : (nt, E, 7, 1 + D) force and moment of each force element on the body of its last frame, then its energy, J
     """
 

@@ -257,10 +257,10 @@ def add_constraint_loads_to_block(
 
 @inlined
 def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
-    """Add small rotations of eight bodies to one Taylor coefficient of their quaternions and rotation matrices.
+    """Add a small rotation to one Taylor coefficient of the quaternions and rotation matrices of eight bodies.
 
-    The rotations `theta` are the change of this coefficient of the rotation, in body axes. The coefficients of this
-    order begin at index o of `bodies`, those of order 0 at index k.
+    `theta` are the coefficients of this order of the rotation vectors, in body axes. The coefficients of the bodies of
+    this order begin at index o of `bodies`, those of order 0 at index k.
     """
     w, v = load(bodies, k + 8 * QUATERNION), load3(bodies, k + 8 * (QUATERNION + 1))
     half = times(theta, 0.5)

@@ -25,8 +25,8 @@ from .bodies import add_constraint_loads, advance, begin, clear_loads
 from .elements import BYTES, expand_motions, level_of, run
 from .tables import AFTER, AT_AUXILIARY, AT_BODIES, FIRST, GOAL, GROUP, LOADS, POSE_ROWS, SHAPE, TaylorElements
 
-# Relative residual of multipliers, over the tolerance and the ratio of the terms at the end of a step to the first
-# terms.
+# Allowed relative residual of the multipliers of order 0, as a multiple of rtol. The allowed residual increases with
+# the order, as the terms of the series decrease.
 LEFT = 1e-4
 
 # Coefficients of bodies, and of auxiliary states.

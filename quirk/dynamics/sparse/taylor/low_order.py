@@ -73,7 +73,7 @@ def compute_series(
 def solve_loads(mechanism: Mechanism) -> None:
     """Compute multipliers and constraint loads for the right-hand sides work.rhs of the constraint rows.
 
-    The constraint loads are written to work.wrench, the multipliers to work.x. At least one refinement is made.
+    The constraint loads are written to work.wrench, the multipliers to work.x.
     """
     # At least one refinement, as errors grow with the order of derivatives.
     set_constraint_loads(mechanism, max(2, int(mechanism.work.summary[PASSES])), MET)

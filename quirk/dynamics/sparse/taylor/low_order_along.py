@@ -289,8 +289,8 @@ def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
 def keep(series: LowOrderSeries, path: SeriesPath, size: int, regular: bool) -> None:
     """Copy the Taylor coefficients of the accelerations at one output time from `series` to `path`.
 
-    Unless `regular`, that is, at a singular configuration, coefficients above order 0 are set to NaN. `size` is the
-    number of elements of one order.
+    `regular` is false at a singular configuration; coefficients above order 0 are then set to NaN. `size` is the number
+    of elements of one order.
     """
     row, order = path.counts.row, series.order
     for k in range(order):

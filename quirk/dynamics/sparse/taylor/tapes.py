@@ -244,10 +244,10 @@ def _recorded_law(element: ForceElement, layout: LawLayout, working: bool) -> Fo
 
 
 def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
-    """Append to a tape the quantities whose sign changes when the function switches its branch; return their lines.
+    """Append the guards of a recorded function to its tape; return their line numbers.
 
-    Branches arise from comparisons, the sign of radicands, the full turns of angles, and rounding. `places` are the
-    lines with the results of the function.
+    A guard is a quantity whose sign changes when the function switches its branch. Branches arise from comparisons, the
+    sign of radicands, the full turns of angles, and rounding. `places` are the lines with the results of the function.
     """
     guards: set[int] = set()
     for place in tape.needed(places):

@@ -59,7 +59,7 @@ class ClosedContact:
     ----------
     number : index of its gap among all gaps
     friction : friction element of the contact, or None
-    slip_rows : indices of its slip components among all gaps and slip components if it sticks; otherwise empty
+    slips : indices of its slip components among all gaps and slip components if it sticks; otherwise empty
     slides : the friction element if it slides, otherwise None
     rubs : indices of its slip components if it slides; otherwise empty
     """

@@ -48,7 +48,7 @@ class Interpolant:
     Parameters
     ----------
     segment : segment of the result
-    left : (k,)
+    intervals : (k,)
         Index of the output at the start of each interval.
     order : highest time derivative of velocities to be used, if available: 1 for accelerations, 3 for snap
     """

@@ -20,7 +20,7 @@ class Observers:
     Parameters
     ----------
     serve : function that connects a solver to the present inputs
-    beside : Python functions called during the run in addition to the user functions of the model
+    functions : Python functions called during the run in addition to the user functions of the model
     """
 
     def __init__(self, serve: Callable[[Solver], None], functions: list[Any]) -> None:

@@ -44,7 +44,7 @@ class Forked:
     Parameters
     ----------
     serve : function called in the fork with the pipes for reading and writing
-    others : file descriptors that are closed in the fork, so that each end of a pipe has one owner
+    inherited : file descriptors that are closed in the fork, so that each end of a pipe has one owner
     """
 
     def __init__(self, serve: Callable[[BinaryIO, BinaryIO], None], inherited: list[int]) -> None:

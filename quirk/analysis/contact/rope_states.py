@@ -40,7 +40,7 @@ class RopeState:
 
     Attributes
     ----------
-    states_after_event : STICKS, AHEAD, BACK or FREE for each stop (guide point) with friction
+    states : STICKS, AHEAD, BACK or FREE for each stop (guide point) with friction
     slack : whether the rope is slack
     below : for each stop with friction, how far (N) the friction margins ahead and back may fall below zero while the
         rope sticks; this covers the error of the ratio of tensions at the end of slip

@@ -31,7 +31,7 @@ class FrictionElement:
 
     Attributes
     ----------
-    independent : indices of the rows of its d slip components
+    rows : indices of the rows of its d slip components
     coefficient, static : sliding and static friction coefficient
     contact : index of the row of the contact with this friction, or None for a joint
     normal_load : normal load of a joint's friction as a function of the forces z (r,) along all rows; None for a

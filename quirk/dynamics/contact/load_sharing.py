@@ -28,7 +28,7 @@ class LoadDistribution:
 
     Attributes
     ----------
-    independent : (h,) indices of the independent rows
+    rows : (h,) indices of the independent rows
     weights : (r, h) forces along all rows per unit multiplier
     offset : (r,) constant part of the distribution closest to the computed forces
     groups : sets of rows among which load can be redistributed, as lists of indices

@@ -43,8 +43,8 @@ class Sheet:
     ----------
     owner : name of the plot for error messages
     figure : matplotlib figure
-    given : axes of the user, or None
-    events : events to be marked, or None
+    user_axes : axes provided by the user, or None
+    happenings : events to be marked, or None
     magnitudes : characteristic magnitudes of the run, which define the round-off thresholds, or None
     """
 

@@ -14,7 +14,7 @@ class Mistakes:
 
     Parameters
     ----------
-    where : name of the file in messages
+    location : name of the file in messages
     lines : line number of each table and key, by path
     """
 

@@ -269,7 +269,7 @@ class Contacts:
         t, y, angles : time, s, state vector and joint angles
         configuration : active constraints and forces, without contacts
         names : names of the contacts
-        tolerance : largest interpenetration that is removed, m; by default NEAR times the characteristic length
+        tolerance : largest interpenetration that is removed, m; default: ENABLE_TOLERANCE times the system's length
 
         Raises
         ------

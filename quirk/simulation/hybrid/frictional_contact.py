@@ -36,7 +36,7 @@ class FrictionalContactSolver:
     Parameters
     ----------
     gaps : gaps of the system
-    friction_elements : friction elements of the system
+    frictions : friction elements of the system
     units : (c,) characteristic size of each of c gaps: 1 rad for angles, the length of the system (m) for distances
     """
 

@@ -52,7 +52,7 @@ class ClosedGaps:
     indices : indices of the closed gaps among all gaps of the system
     kinematics : values, rates and constraint rows of all gaps
     speeds : speed limits of the closed gaps
-    threshold : approach speeds of the closed gaps below which there is no impact, m/s or rad/s
+    impact_speeds : approach speeds of the closed gaps below which there is no impact, m/s or rad/s
     unloading : mask of the closed gaps whose load has just fallen to zero
     """
 

@@ -30,9 +30,9 @@ class SharedContactLoads:
 
     Parameters
     ----------
-    independent, solution : the r rows of gaps and slip components, and the solution of their contact problem at a state
+    rows, solution : the r rows of gaps and slip components, and the solution of their contact problem at a state
     load_round_off : (r,) thresholds of the forces along the rows, below which they are round-off of larger forces
-    contact_count : names of the closed contacts, in the order of their rows
+    contacts : names of the closed contacts, in the order of their rows
     """
 
     def __init__(

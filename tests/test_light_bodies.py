@@ -173,12 +173,15 @@ def both(acceleration):
     return acceleration.linear, acceleration.angular
 
 
-def by_dense(system, state):
-    """Whether the dense solver gives a RoundOffWarning, and the accelerations that it finds."""
+def by_dense(system):
+    """Whether the dense solver gives a RoundOffWarning, and the error of its accelerations over the largest."""
+    state = system.initial_state()
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
-        found = system.acceleration(state, solver="dense")
-    return any(w.category is quirk.RoundOffWarning for w in given), found
+        dense = both(system.acceleration(state, solver="dense"))
+    sparse = both(system.acceleration(state))
+    error = max(np.abs(d - s).max() / np.abs(s).max() for d, s in zip(dense, sparse, strict=True))
+    return any(w.category is quirk.RoundOffWarning for w in given), error
 
 
 @pytest.mark.parametrize("decades", [3, 8, None])
@@ -189,12 +192,14 @@ def test_the_dense_solver_warns_where_it_loses_digits_and_only_there(decades):
         rng = np.random.default_rng([seed, decades or 0])
         light = 10.0 ** -rng.integers(3, 13)
         system = of_any_mass(rng, decades, seed % 2) if decades else between_balls(rng, light, seed % 2)
-        state = system.initial_state()
-        warned, dense = by_dense(system, state)
-        sparse = system.acceleration(state)
-        error = max(np.abs(d - s).max() / np.abs(s).max() for d, s in zip(both(dense), both(sparse), strict=True))
+        warned, error = by_dense(system)
         assert warned or error < 1e-8, (seed, error)
-        assert error > 1e-11 or not warned, (seed, error)
+        if warned:
+            # Round-off may cancel in one order of the parts; it depends on the processor in which.
+            parts = [*system.bodies, *system.constraints, *system.forces]
+            orders = [quirk.System(rng.permutation(parts).tolist(), gravity=system.gravity) for _ in range(4)]
+            largest = max(error, *(by_dense(other)[1] for other in orders))
+            assert largest > 1e-11, (seed, largest)
         lost, kept = lost + warned, kept + (not warned)
     assert kept > 0 and (lost > 0 or decades == 3)
 

@@ -227,3 +227,38 @@ def test_turns_that_do_not_fit():
         quirk.join(first, quirk.simulate(system, 0.5, initial_state=bare, start=0.5))
     whole = quirk.join(first, quirk.simulate(system, 0.5, initial_state=first.state_at(), start=0.5))
     assert whole["hinge"].rotation[-1, 2] == pytest.approx(50.0)
+
+
+@pytest.mark.parametrize("how", ["steps", "sampled", "run", "function"])
+def test_inputs_that_jump_at_outputs(how):
+    """A particle pushed by a force that is held between the outputs, against its parabolas."""
+    forces = np.array([0.1, -0.1, 0.2, -0.3, 0.05])
+    ball, zero = Body("ball", 1.0, [1, 1, 1]), [0.0, 0, 0]
+    if how == "steps":
+        push = quirk.Force("push", ball, [Motion.steps(np.arange(5.0), forces), 0, 0])
+    elif how == "function":
+        push = quirk.Force("push", ball, lambda t, r, q, v, w: np.array([forces[min(int(t), 4)], 0, 0]))
+    else:
+        push = quirk.Force("push", ball, zero)
+    parts = [ball, push]
+    if how == "sampled":
+        parts += [quirk.Sampled("hold", 1.0, lambda t, state: [forces[min(round(t), 4)], 0, 0], inputs=["push"])]
+    if how == "run":
+        run = quirk.Run(quirk.System(parts), inputs=["push"], keep=1.0)
+        for force in forces:
+            run.inputs["push"] = [force, 0, 0]
+            run.advance(1.0)
+        result = run.result()
+    else:
+        result = quirk.simulate(quirk.System(parts), 5.0, output=1.0, breaks=np.arange(1.0, 5.0))
+    times = np.array([0.25, 0.5, 1.5, 2.5, 2.75, 3.3, 4.5])
+    v = np.concatenate([[0.0], np.cumsum(forces)])
+    x = np.concatenate([[0.0], np.cumsum(v[:-1] + 0.5 * forces)])
+    k, s = times.astype(int), times % 1.0
+    found = result.at(times)
+    np.testing.assert_allclose(found["ball"].position[:, 0], x[k] + v[k] * s + 0.5 * forces[k] * s**2, atol=1e-9)
+    np.testing.assert_allclose(found["ball"].velocity[:, 0], v[k] + forces[k] * s, atol=1e-9)
+    np.testing.assert_allclose(
+        found.power.work["push"], 0.5 * (v[k] + forces[k] * s) ** 2 - 0.5 * (0.25 * 0.1) ** 2, atol=1e-9
+    )
+    assert found.uncertainty.max() < 1e-9

@@ -16,7 +16,9 @@ from ..dynamics.model.joint_angles import Turns
 from ..dynamics.sparse.solver.along_states import dynamics_along, residuals_along
 from ..dynamics.sparse.solver.derivatives import HIGHEST_ORDER, Differentiator, highest_order, require_order
 from ..dynamics.sparse.solver.solver import Solver
+from ..dynamics.sparse.solver.taylor_series import may_jump
 from ..errors import InputError
+from ..integrators.breaks import APART_ULPS
 from .hermite import hermite_interpolants
 from .segment import Segment
 
@@ -42,8 +44,9 @@ class Interpolant:
     """Interpolation of the states of a segment in selected intervals between outputs.
 
     Positions and quaternions are Hermite polynomials that match all available derivatives at both ends of an interval;
-    with derivatives up to snap the degree is 9. The interpolated states are projected onto the constraints. Auxiliary
-    states are integrated along the motion.
+    with derivatives up to snap the degree is 9. Where accelerations may jump at outputs, as with inputs that are held
+    between them, derivatives are evaluated within the interval, immediately beside its ends. The interpolated states
+    are projected onto the constraints. Auxiliary states are integrated along the motion.
 
     Parameters
     ----------
@@ -59,7 +62,11 @@ class Interpolant:
         self._time, self._flat = segment.time[self._rows], segment.flat[self._rows]
         angles = segment.angles_read
         self._angles = None if angles is None else angles[self._rows]
-        self._position, self._quaternion = self._pose_derivatives()
+        self._jumps = may_jump(segment.model) and not segment.recorded
+        self._position, self._quaternion = self._pose_derivatives(self._beside(1.0))
+        self._arriving = (
+            self._pose_derivatives(self._beside(-1.0)) if self._jumps else (self._position, self._quaternion)
+        )
         self._on_constraints = self._satisfies_constraints()
         lanes = self.solver.slots.state_to_lanes(self._flat[0])
         with self.solver.applied.calling():
@@ -76,9 +83,20 @@ class Interpolant:
         return segment.plant.solver() if segment.recorded else segment.solver()
 
     def time(self, place: Abscissa) -> np.ndarray:
-        """Return the times (p,) of the p points `place`, s."""
-        before, after = self._ends(place, self._time)
+        """Return the times (p,) of the p points `place`, s; points at ends of intervals count as within them."""
+        before, after = self._ends(place, self._beside(1.0), self._beside(-1.0))
         return before + place.x * (after - before)
+
+    def _beside(self, side: float) -> np.ndarray:
+        """Return the times (r,) of the outputs, s; where accelerations may jump, those immediately beside them.
+
+        `side` is 1 for times after the outputs and -1 for times before them.
+        """
+        if not self._jumps:
+            return self._time
+        # Motions may be undefined outside.
+        beside = self._time + side * APART_ULPS * np.spacing(np.abs(self._time))
+        return np.clip(beside, self._time[0], self._time[-1])
 
     def uncertainty(self, place: Abscissa) -> np.ndarray:
         """Return the estimated interpolation error (p,) at the p points `place`, m.
@@ -88,8 +106,9 @@ class Interpolant:
         """
         h, terms = self._lengths(place), self._position.shape[1] - 1
         apart = np.zeros(len(h))
-        for derivatives, size in ((self._position, 1.0), (self._quaternion, 2 * self.segment.model.length)):
-            before, after = self._ends(place, derivatives)
+        sizes = 1.0, 2 * self.segment.model.length
+        for leaving, arriving, size in zip((self._position, self._quaternion), self._arriving, sizes, strict=True):
+            before, after = self._ends(place, leaving, arriving)
             values, _ = hermite_interpolants(before, after, place.x, h)
             coarser, _ = hermite_interpolants(before[:, :terms], after[:, :terms], place.x, h)
             apart = np.maximum(apart, size * np.abs(values - coarser).max(axis=(1, 2), initial=0.0))
@@ -101,8 +120,8 @@ class Interpolant:
         Their auxiliary states are those of the output before each point.
         """
         h = self._lengths(place)
-        r, v = hermite_interpolants(*self._ends(place, self._position), place.x, h)
-        q, q_dot = hermite_interpolants(*self._ends(place, self._quaternion), place.x, h)
+        r, v = hermite_interpolants(*self._ends(place, self._position, self._arriving[0]), place.x, h)
+        q, q_dot = hermite_interpolants(*self._ends(place, self._quaternion, self._arriving[1]), place.x, h)
         norm = np.linalg.norm(q, axis=-1, keepdims=True)
         q, q_dot = q / norm, q_dot / norm
         omega = 2 * rotation.multiply(rotation.conjugate(q), q_dot)[..., 1:]
@@ -159,21 +178,24 @@ class Interpolant:
         before, after = self._ends(place, self._time)
         return after - before
 
-    def _ends(self, place: Abscissa, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _ends(
+        self, place: Abscissa, values: np.ndarray, arriving: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return values at the start and the end of the output interval that contains each of p points, (p, ...).
 
-        `place` are the points, and `values` are given at each output of the interpolant.
+        `place` are the points, `values` are given at each output of the interpolant, and `arriving` are those at the
+        ends of intervals, if they differ.
         """
         index = self._index(place)
-        return values[index], values[index + 1]
+        return values[index], (values if arriving is None else arriving)[index + 1]
 
-    def _pose_derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+    def _pose_derivatives(self, time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return positions and quaternions of n bodies at r outputs, with their first K time derivatives.
 
-        The shapes are (r, K + 1, n, 3) and (r, K + 1, n, 4). The second index is the order of the derivative; K is as
-        large as possible.
+        `time` (r,) are the times of evaluation, s. The shapes are (r, K + 1, n, 3) and (r, K + 1, n, 4). The second
+        index is the order of the derivative; K is as large as possible.
         """
-        linear, angular = self._derivatives()
+        linear, angular = self._derivatives(time)
         state = self.segment.model.auxiliary.state(self._flat)
         omega = np.concatenate([state.angular_velocity[:, None], angular], axis=1)
         r = np.concatenate([state.position[:, None], state.velocity[:, None], linear], axis=1)
@@ -183,10 +205,10 @@ class Interpolant:
             q.append(sum(binomials[m] * rotation.rate(q[m], omega[:, k - m]) for m in range(k + 1)))
         return r, np.stack(q, axis=1)
 
-    def _derivatives(self) -> tuple[np.ndarray, np.ndarray]:
+    def _derivatives(self, time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return K time derivatives of the velocities and angular velocities of bodies at r outputs, (r, K, n, 3) each.
 
-        K is 1 for accelerations, or 3 if jerk and snap are also available.
+        `time` (r,) are the times of evaluation, s. K is 1 for accelerations, or 3 if jerk and snap are also available.
         """
         model, known = self.segment.model, vars(self.segment).get("derivatives")
         if self.segment.recorded:
@@ -197,12 +219,12 @@ class Interpolant:
             require_order(model, 2)
         except InputError:
             order = 1
-        if known is not None and order > 1:
+        if known is not None and order > 1 and not self._jumps:
             return known.linear[self._rows, :order], known.angular[self._rows, :order]
         if order > 1:
-            found = Differentiator(self.solver, order).along(self._time, self._flat, self._angles)
+            found = Differentiator(self.solver, order).along(time, self._flat, self._angles)
             return found.linear, found.angular
-        motion = dynamics_along(self.solver, self._time, self._flat, self._angles)
+        motion = dynamics_along(self.solver, time, self._flat, self._angles)
         return motion.linear[:, None], motion.angular[:, None]
 
     def _satisfies_constraints(self) -> bool:

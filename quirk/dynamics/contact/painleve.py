@@ -121,7 +121,7 @@ class _OtherSolutions:
     def _limit_equations(self, active: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """Return the matrix 1 + G (h, h) and the right-hand side z0 (h,) of the equations for the loads.
 
-        The loads are those of the h constrained rows `active`; see the module docstring.
+        The loads act along the h constrained rows `active`; see the module docstring.
         """
         root_compliance = np.sqrt(self.compliance[active])
         S = self.W[np.ix_(active, active)] / root_compliance[:, None] / root_compliance

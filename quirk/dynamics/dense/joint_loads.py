@@ -18,7 +18,7 @@ def joint_loads(
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the load of each enabled constraint by name: force and torque (3,) of body i on body j, inertial frame.
 
-    `multipliers` (m,) are those of all m rows at time t (s). The torque is about the origin of frame j.
+    `multipliers` (m,) are the multipliers of all m rows at time t (s). The torque is about the origin of frame j.
     """
     force, torque = load_derivatives(model, PoseDerivatives.of(kin, 0), t, multipliers[None])
     return {name: (force[0, c], torque[0, c]) for c, name in enumerate(model.joint_rows)}

@@ -152,7 +152,8 @@ def undefined(
 ) -> InputError | None:
     """Return an InputError if the loads of a force law are not finite although its inputs are; otherwise None.
 
-    t is the time, s. `inputs` and `outputs` are those of the law of the force element `element`, arranged by `layout`.
+    `inputs` and `outputs` are the inputs and outputs of the law of the force element `element` at time t (s), arranged
+    by `layout`.
     """
     results = np.append(outputs[: layout.energy], outputs[layout.first_rate : layout.function_output])
     finite = np.isfinite(results).all() or not np.isfinite(inputs[layout.first_motion :]).all()

@@ -50,7 +50,7 @@ class CountedJoints:
     number : index of the pair by name of the constraint; a driver has the index of its joint
     ends : (K, 2) indices of bodies i and j; the ground is n, the number of bodies
     forms : (K, 4, 4) matrices H; H conj(q_i) q_j are the components of both plane vectors
-    crossed : (K,) whether the angles are those of a joint with a cross (universal joint)
+    crossed : (K,) whether the joint has a cross (universal joint)
     """
 
     def __init__(self, constraints: Sequence[Constraint], ends: Sequence[tuple[int, int]]) -> None:
@@ -135,8 +135,8 @@ class CountedJoints:
     def half_rates(self, state: State) -> np.ndarray:
         """Return half the sum and half the difference of the rates of both joint angles that can exceed a turn.
 
-        These rates (..., K, 2), rad/s, are those of the polar angles of the plane vectors of K joints. The result is
-        zero where a plane vector vanishes, as at gimbal lock.
+        These rates (..., K, 2), rad/s, are the rates of the polar angles of the plane vectors of K joints. The result
+        is zero where a plane vector vanishes, as at gimbal lock.
         """
         q_i, q_j = self._of_ends(state.orientation, rotation.IDENTITY)
         omega_i, omega_j = (_pure(w) for w in self._of_ends(state.angular_velocity, np.zeros(3)))

@@ -3,7 +3,7 @@
 Bodies are stored in blocks of eight, one per lane (entry) of a vector register. The position of a body in this order is
 its slot: component c of the body in slot b is element `(b // 8) * 8 * size + 8 * c + b % 8` of an array with `size`
 components per body. The ground has a slot, too, and the last block is padded with bodies at rest. The inverse masses of
-ground and padding are zero, so that compiled code treats all slots alike. In states, the auxiliary states
+ground and padding are zero, so that compiled code treats all slots in the same way. In states, the auxiliary states
 (`quirk.dynamics.model.auxiliary_states`) follow the last block, padded with zeros to a multiple of eight.
 """
 

@@ -49,7 +49,7 @@ class RequiredDerivatives:
     def of(cls, directions: Directions, motions: Sequence[ChangedMotion], of_relations: bool) -> RequiredDerivatives:
         """Return the inputs that vary along the directions, or that are values of varied motions.
 
-        The inputs are those of relations (constraint functions) if `of_relations`, otherwise those of force laws.
+        They are inputs of relations (constraint functions) if `of_relations`, otherwise inputs of force laws.
         """
         inputs_of = directions.relations if of_relations else directions.laws
         mine = [(m, motion) for m, motion in enumerate(motions) if motion.of_relation == of_relations]

@@ -271,8 +271,8 @@ def weigh_displacement(
 
     The result has the form of a load: a force (inertial frame) and W^T times a moment (body axes), for the inverse
     inertia matrix W W^T. `gradient` is the gradient with respect to the projected state, `slot` the position of the
-    body in the arrays, and `level` selects displacements of poses or of velocities. `constants` are those of the
-    bodies, and y is the state.
+    body in the arrays, and `level` selects displacements of poses or of velocities. `constants` are the constants of
+    the bodies, and y is the state.
     """
     b, lane = slot // 8, slot % 8
     s, c, f = b * STATE + lane, b * CON + lane, b * WRENCH + lane

@@ -41,7 +41,7 @@ def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: 
     """Compute and factorize the matrix of an implicit step at a state y.
 
     `e` is the step size (s) times a coefficient of the method; `parts` are the arrays of the matrix: one, or two for
-    the real and imaginary parts. `constants` are those of the bodies.
+    the real and imaginary parts. `constants` are the constants of the bodies.
     """
     coupling, blocks = implicit.coupling, implicit.blocks
     for o in range(0, implicit.turn, 8):
@@ -98,9 +98,10 @@ def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
 def turns(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
     """Compute the matrices e^2 E W and e W of each body, which map its scaled acceleration to changes of its motion.
 
-    The changes are those of pose and velocity in the step. (W W^T)^-1 is the mass matrix of the body, e the step size
-    times a coefficient of the method, and E maps an angular velocity to the rate of the rotation vector. The state is
-    y, and `parts` are the arrays of the matrix. `constants` are those of the bodies.
+    e^2 E W gives the change of the pose in the step, e W the change of the velocity. (W W^T)^-1 is the mass matrix of
+    the body, e the step size times a coefficient of the method, and E maps an angular velocity to the rate of the
+    rotation vector. The state is y, and `parts` are the arrays of the matrix. `constants` are the constants of the
+    bodies.
     """
     zero = multiple(e, 0.0)
     for slot in range(implicit.blocks.body_node.shape[0]):

@@ -111,7 +111,7 @@ def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
 def differentiate_variables(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: int) -> None:
     """Compute the derivatives of a force element's internal variables with respect to the acceleration of one body.
 
-    The body is that of frame g, and its acceleration is scaled. The element has `count` internal variables, and K is
+    Frame g is fixed in this body, whose acceleration is scaled. The element has `count` internal variables, and K is
     the index of its matrix (I - e g_s)^-1 in `parts`, the arrays of the system's matrix; e is the step size times a
     coefficient of the method. The results are written to a scratch block of `parts`, from which `couple` reads them.
     """

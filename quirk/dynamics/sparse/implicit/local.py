@@ -282,7 +282,7 @@ def store_rows(
 ) -> None:
     """Store the constraint rows of relation r, and scale them and the derivatives of Phi'' to rows of unit norm.
 
-    A relation is a constraint given by a function. The norm is that in the mass metric: the part of a row over each
+    A relation is a constraint given by a function. The norm is taken in the mass metric: the part of a row over each
     body is multiplied by W, where (W W^T)^-1 is the mass matrix of the body. The gradients begin at element `gradient`
     of `outputs`, and `rows` is the number of rows. The bodies have the indices `begin` to `end` - 1 among those of all
     relations. `constants` and `kin` contain the constants and the kinematics of all bodies.

@@ -44,8 +44,8 @@ from .tables import AXES, BLOCK, NODE, PAIR, TRANSLATIONS, ImplicitTables
 def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
     """Solve (I - e J) u = r for u, a variation of the state y, with the factorized matrix of `assemble`.
 
-    J is the Jacobian of y', and e the step size (s) times a coefficient of the method. `constants` are those of the
-    bodies, and `parts` the arrays of the matrix.
+    J is the Jacobian of y', and e the step size (s) times a coefficient of the method. `constants` are the constants of
+    the bodies, and `parts` the arrays of the matrix.
     """
     coupling, blocks, vector = implicit.coupling, implicit.blocks, implicit.vector
     for o in range(vector, implicit.pose, 8):
@@ -114,7 +114,7 @@ def finish(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: An
 
     The variations of the accelerations must have been computed before; they begin at index `implicit.vector` of
     `parts`, the arrays of the matrix. e is the step size (s) times a coefficient of the method; J is the Jacobian of y'
-    at the state y. `constants` are those of the bodies.
+    at the state y. `constants` are the constants of the bodies.
     """
     for o in range(0, y.shape[0], 8):
         clear_lanes(u, o)

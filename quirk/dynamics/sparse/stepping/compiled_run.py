@@ -342,7 +342,8 @@ class CompiledRun:
     def present_quadrants(self) -> np.ndarray:
         """Quadrants (2 K,) of the angles of K joints at the time `present_time`, counted over full turns.
 
-        The angles of each joint are represented by two vectors in the plane; an element is the quadrant of one of them.
+        The angles of each joint are represented by two vectors in the plane; each element is the quadrant of one
+        vector.
         """
         return self.run.counter.quadrants
 

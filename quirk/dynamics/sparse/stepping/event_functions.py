@@ -188,8 +188,8 @@ def quantities_at(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.
 def laws_at(constants: np.ndarray, kin: np.ndarray, laws: Forces, t: float, y: np.ndarray, out: np.ndarray) -> None:
     """Compute values and rates of the event functions in the form of force laws at time t (s) and state y, in `out`.
 
-    `out` (2 Q,) has elements for all Q event functions. `constants` are those of the bodies, whose poses are stored in
-    the scratch array `kin`.
+    `out` (2 Q,) has elements for all Q event functions. `constants` are the constants of the bodies, whose poses are
+    stored in the scratch array `kin`.
     """
     poses(constants, y, kin)
     for e in range(laws.entries.shape[0] // ELEMENT_SIZE):

@@ -96,8 +96,8 @@ def sample(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState
 def correct_first_signs(settings: Settings, run: RunState) -> None:
     """Correct the signs, in the first step of a run, of event functions that start at zero and have unknown rates.
 
-    The sign becomes that of the mean rate in the first sampled interval, so that a crossing at the end of one run is
-    not recorded again at the start of the next one.
+    The sign becomes the sign of the mean rate in the first sampled interval, so that a crossing at the end of one run
+    is not recorded again at the start of the next one.
     """
     watched, clock = run.watched, run.clock
     if clock.t > settings.start:

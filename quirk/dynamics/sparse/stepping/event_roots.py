@@ -36,7 +36,7 @@ def project_watched_state(mechanism: Mechanism, settings: Settings, run: RunStat
 def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, t: float) -> float:
     """Return the value of event function e at time t (s) within the step.
 
-    The state is that of the continuous extension, projected onto the constraints.
+    The state is computed by the continuous extension and projected onto the constraints.
     """
     watched = run.watched
     between(mechanism, stepper, settings, run, t, watched.state)

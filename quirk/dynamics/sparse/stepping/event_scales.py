@@ -48,7 +48,7 @@ def scale_at_rest(settings: Settings, run: RunState, e: int) -> float:
 def update_scales(mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray) -> None:
     """Update the largest magnitude and the natural scale of each event function at state y.
 
-    The values of the functions are those in `run.watched.start`.
+    `run.watched.start` contains the values of the functions.
     """
     watched, length = run.watched, settings.length
     distance, rate = largest_distance(mechanism.constants, y), speed(mechanism.constants, y, length)

@@ -39,9 +39,9 @@ def record_crossing(run: RunState, e: int, t: float, direction: float, total: fl
 def determine_signs(mechanism: Mechanism, settings: Settings, run: RunState) -> StepOutcome:
     """Determine the sign of each event function at the start of a step; return the code EVENT, GONE_ON or UNDEFINED.
 
-    The sign of a function that is zero is that of its rate. If a sign differs from that at the end of the last step,
-    the state has jumped, or the last step ended at an event just before this crossing. The crossing is then recorded,
-    unless it is due to a jump caused by the action of the same event.
+    A function that is zero has the sign of its rate. If a sign differs from that at the end of the last step, the state
+    has jumped, or the last step ended at an event just before this crossing. The crossing is then recorded, unless it
+    is due to a jump caused by the action of the same event.
     """
     watched, clock, reason = run.watched, run.clock, StepOutcome.GONE_ON
     run.counts.unsettled = 0

@@ -125,9 +125,9 @@ def _of_motions(solver: Solver) -> list[list[int]]:
 
 
 def _called_with(table: MotionTable, m: int) -> tuple[int, int]:
-    """Return what compiled code needs to call motion m, a function of time: the function's address and an index.
+    """Return the address of motion m, a function of time, and an index that identifies the motion.
 
-    The index identifies the motion in reports of invalid values; `table` contains the data of all motions.
+    The index is used in reports of invalid values; `table` contains the data of all motions.
     """
     e = MOTION_SIZE * m
     return int(table.entries[e + MOTION_ADDRESS]), int(table.entries[e + MOTION_NUMBERS])

@@ -76,7 +76,7 @@ def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Ru
 
 @kernel
 def of_estimate(points: int) -> float:
-    """Return the order of the error estimate divided by that of the error, for `points` collocation points."""
+    """Return the ratio of the order of the error estimate to that of the error, for `points` collocation points."""
     return (points + 1) / (2.0 * points)
 
 

@@ -163,8 +163,7 @@ def weigh_points(stepper: Radau, x: float) -> None:
 def state_to_rotating(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int, out: np.ndarray) -> None:
     """Transform a state y from the inertial frame to the rotating axes; the result is written to `out`.
 
-    The orientation of the axes is that at the start of the step for `at_point` = 0, and that at collocation point
-    number `at_point` for 1 to s.
+    `at_point` selects the time of the axes: 0 for the start of the step, 1 to s for the collocation points.
     """
     blocks = mechanism.constants.shape[0] // CON
     for o in range(0, y.shape[0], 8):
@@ -190,8 +189,8 @@ def state_at_point(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray
 def slope_to_rotating(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point: int, out: np.ndarray) -> None:
     """Transform a slope y' from the inertial frame to the rotating axes; the result is written to `out`.
 
-    `slope` is y' at the state in `stepper.rotating_state`. The orientation of the axes is that at the start of the step
-    for `at_point` = 0, and that at collocation point number `at_point` for 1 to s.
+    `slope` is y' at the state in `stepper.rotating_state`. `at_point` selects the time of the axes: 0 for the start of
+    the step, 1 to s for the collocation points.
     """
     blocks = mechanism.constants.shape[0] // CON
     to_rotating(stepper.turned, at_point * TURNED * blocks, blocks, slope, out)

@@ -125,8 +125,8 @@ class SlipSwitching:
 def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | None:
     """Return the exception for a friction force that grows without bound at time t (s) and state y, or None.
 
-    The criterion is that the determinant of the friction equations approaches zero; it is 1 if friction does not affect
-    its own normal loads. The exception names the friction element with the largest force.
+    The criterion is a determinant of the friction equations close to zero; the determinant is 1 if friction does not
+    affect its own normal loads. The exception names the friction element with the largest force.
     """
     table = solver.frictions
     sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]

@@ -34,7 +34,7 @@ def project_step_end(mechanism: Mechanism, settings: Settings, run: RunState, di
     """Normalize the quaternions in run.y_new and, if required, project the state onto the constraints.
 
     Returns False if the state is not finite, or too far from the constraints. `distant` is true if the factorization in
-    `mechanism.work` is that of a state far from run.y_new, such as the start of a long step.
+    `mechanism.work` belongs to a state far from run.y_new, such as the start of a long step.
     """
     arrived, y = finite(run.y_new), run.y_new
     normalise(mechanism.constants, y)

@@ -37,7 +37,7 @@ MOST_NOTED = 2 * MOST_SAMPLES
 def output_due(settings: Settings, run: RunState) -> bool:
     """Return whether the last computed step contains an output state that has not been stored yet.
 
-    Output states are those at the output times or, if all steps are stored, at the ends of the steps.
+    Output states are the states at the output times or, if all steps are stored, at the ends of the steps.
     """
     if settings.all_steps:
         return run.counts.passed < run.counts.steps

@@ -110,8 +110,8 @@ def coefficients(stepper: StepSeries, half: float) -> Pair:
 def copy_terms(series: Pair, orders: int, order: int, change: np.ndarray) -> None:
     """Copy the coefficients of one order of a Taylor series to `change`.
 
-    The coefficients are those of order `order` for poses, and of order `order` - 1 for all other components of the
-    state. The arrays `series` contain `orders` coefficients of each component.
+    The coefficients have order `order` for poses, and order `order` - 1 for all other components of the state. The
+    arrays `series` contain `orders` coefficients of each component.
     """
     bodies, auxiliary = series
     blocks, count = bodies.shape[0] // (orders * KIN), auxiliary.shape[0] // orders
@@ -149,7 +149,7 @@ def defect(
 
     The error is estimated from the difference between y' and the derivative of the series, multiplied by the size
     `full_step` of the whole step over the number of terms. If force laws may change their branch, this factor depends
-    on h, because the difference may persist for the whole step. The tolerance is that at the state y.
+    on h, because the difference may persist for the whole step. The tolerance is evaluated at the state y.
     """
     last, known = int(stepper.step_data.last), stepper.step_data
     weight = full_step / last

@@ -46,8 +46,8 @@ def compute_series(
 ) -> None:
     """Compute the Taylor series that starts at the last evaluated state, and the maximum step size.
 
-    The state is y at time t (s), with y' in `slope`. The series is that of the next step if `ahead`, otherwise that of
-    the current step.
+    The state is y at time t (s), with y' in `slope`. The series belongs to the next step if `ahead`, otherwise to the
+    current step.
     """
     known, orders = stepper.step_data, stepper.elements.orders
     which = 1.0 - known.half if ahead else known.half
@@ -76,10 +76,10 @@ def step_size_for_order(
 ) -> float:
     """Return the maximum step size (s) for which the terms of one order of the series are within the tolerance.
 
-    The terms are those of order `order` for poses, and of order `order` - 1 for all other components of the state. If
-    constraint rows are nearly dependent, only the component of the terms tangential to the constraints must fully
-    satisfy the tolerance, because projection removes the normal component. `series` contains the Taylor coefficients of
-    bodies and of auxiliary states, and y is the state at the start of the step.
+    The terms have order `order` for poses, and order `order` - 1 for all other components of the state. If constraint
+    rows are nearly dependent, only the component of the terms tangential to the constraints must fully satisfy the
+    tolerance, because projection removes the normal component. `series` contains the Taylor coefficients of bodies and
+    of auxiliary states, and y is the state at the start of the step.
     """
     constants, change = mechanism.constants, stepper.change
     copy_terms(series, stepper.elements.orders, order, change)

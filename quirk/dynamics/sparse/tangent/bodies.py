@@ -106,7 +106,7 @@ def differentiate_unbalanced_loads(
     The results are written to tangents.wrenches: forces, and W^T times moments in body axes, for the inverse inertia
     matrix W W^T. The loads are applied loads, constraint loads with constant multipliers, and gravity; inertial forces
     are differentiated at constant accelerations. y is the state, with the kinematics `kin` and y' in `ydot`.
-    `constants` are those of the bodies.
+    `constants` are the constants of the bodies.
     """
     size = constants.shape[0] // CON * WRENCH
     for slot in tangents.occupied:

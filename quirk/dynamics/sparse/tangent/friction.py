@@ -2,7 +2,7 @@
 
 The magnitudes f of all friction forces satisfy f = mu N(f, ...), with coefficients of friction mu and normal loads N.
 Their variations df follow from (I - mu dN/df) df = dmu N + mu dN, where dmu is the variation of mu and dN that of N at
-constant f. The matrix, and the response of the constraints to a unit force of each friction, are those of the
+constant f. The matrix, and the response of the constraints to a unit force of each friction, are taken from the
 evaluation (`quirk.dynamics.sparse.kernels.friction`).
 
 A slot is the position of a body in the arrays; a wrench is a force and a moment on a body.
@@ -39,7 +39,7 @@ def write_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> No
     """Write the magnitudes of all friction forces to the inputs of force laws.
 
     If `unit`, the magnitudes are 1, as required by evaluations of y', which compute loads per unit magnitude; otherwise
-    they are those of the last evaluation.
+    they are the magnitudes of the last evaluation.
     """
     for k in range(mechanism.frictions.element.shape[0]):
         size = 1.0 if unit else at(mechanism.frictions.magnitude, k)
@@ -101,7 +101,7 @@ def moved_with(moving: np.ndarray, slot: Any, a: Any) -> Any:
 def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
     """Compute the derivatives of the force and moment of a joint on one body at constant multipliers, times `sign`.
 
-    The joint is that of friction element k; `side` is 0 for body i and 1 for body j.
+    The joint belongs to friction element k; `side` is 0 for body i and 1 for body j.
     """
     bearings, relations = tangents.friction, tangents.relations
     for c in range(0, BEARING - OF_FORCE, 8):

@@ -144,7 +144,7 @@ def _compute(differential: Differential, loads: LoadPass) -> None:
 def _read(solver: Solver, loads: LoadPass) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the derivatives of accelerations, and loads with their derivatives, computed in one pass.
 
-    The loads are those of joints and of force elements. Shapes are as in `ChangedLoads`, for at most eight directions.
+    These are the loads of joints and of force elements. Shapes are as in `ChangedLoads`, for at most eight directions.
     """
     nt, count, model = len(loads.times), loads.directions, solver.model
     wrenches = solver.slots.from_lanes(loads.wrenches.reshape(nt, count, -1), WRENCH_SIZE)
@@ -168,8 +168,8 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
 def _sides(differential: Differential) -> np.ndarray:
     """Return a flat array of the frames on body j of all constraints, at which their loads are computed.
 
-    There are three entries for each frame: the index of the constraint, that of the relation (constraint function) in
-    all relations, and that of the frame in the relation.
+    Each frame has three entries: the indices of the constraint, of the relation (constraint function) among all
+    relations, and of the frame in the relation.
     """
     model = differential.solver.model
     j = {constraint.name: pair[1] for constraint, pair in model.joint_bodies}

@@ -97,7 +97,7 @@ def loads_along(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> No
 def move_to(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
     """Evaluate the state with index `row`, and compute the derivatives of accelerations and multipliers at this state.
 
-    The derivatives are those in the directions of `loads`.
+    The derivatives are taken in the directions of `loads`.
     """
     size, t, places = loads.slope.shape[0], loads.times[row], loads.places.shape[0]
     y = loads.states[row * size : (row + 1) * size]
@@ -120,7 +120,7 @@ def move_to(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int)
 def read_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
     """Compute the loads of all constraints and their derivatives at the state with index `row`, in loads.joints.
 
-    The multipliers and their derivatives are those in `tangents`.
+    `tangents` contains the multipliers and their derivatives.
     """
     relations, lanes = tangents.relations, mechanism.work.x.shape[0]
     count = loads.joints.shape[0] // max(1, loads.times.shape[0])
@@ -148,7 +148,7 @@ def read_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: 
 def read_forces(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
     """Store the loads and energies of all force elements at the state with index `row`, with their derivatives.
 
-    The loads are those on the body of the last frame of each element.
+    The loads act on the body of the last frame of each element.
     """
     laws, forces, numbers = tangents.laws, mechanism.forces, WITH_ENERGY * WITH_CHANGES
     count = forces.entries.shape[0] // ELEMENT_SIZE

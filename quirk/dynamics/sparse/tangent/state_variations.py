@@ -29,7 +29,7 @@ from .tables import LEVELS, SEED, Tangents
 def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.ndarray, d: int) -> None:
     """Set direction d of the derivatives, in tangents.seeds, to the variation `change` of the state y.
 
-    `constants` are those of the bodies.
+    `constants` are the constants of the bodies.
     """
     for slot in tangents.occupied:
         s, o = slot // 8 * STATE + slot % 8, SEED * slot + d
@@ -79,7 +79,7 @@ def change_of_rates(
 def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None:
     """Make the quaternion variations in `change` perpendicular to the quaternions of the state y.
 
-    Varied quaternions then have unit norm to first order. `constants` are those of the bodies.
+    Varied quaternions then have unit norm to first order. `constants` are the constants of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         q = block * STATE + 8 * ORIENTATION
@@ -120,7 +120,7 @@ def project_variations(
 def displace_change(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, change: np.ndarray) -> None:
     """Add M^-1 times the loads `wrench` to the poses or velocities of a variation `change` of the state y.
 
-    M is the mass matrix; `level` selects poses or velocities. `constants` are those of the bodies.
+    M is the mass matrix; `level` selects poses or velocities. `constants` are the constants of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH

@@ -1,8 +1,8 @@
 """Taylor coefficients in time of the motion of bodies, eight bodies at a time.
 
 A block is a group of eight bodies; order m means Taylor coefficient m. The coefficients of a block are contiguous, one
-order after the other, so that sums over orders read memory sequentially. The recurrences are those of r'' = F / m + g,
-J omega' = R^T T + J omega x omega in body axes, and q' = q omega / 2, with position r, force F, mass m, gravity g,
+order after the other, so that sums over orders read memory sequentially. The recurrences follow from r'' = F / m + g, J
+omega' = R^T T + J omega x omega in body axes, and q' = q omega / 2, with position r, force F, mass m, gravity g,
 inertia J, angular velocity omega, rotation matrix R, torque T and quaternion q; R is a product of components of q.
 Loads of the highest order enter linearly: their contributions are added to coefficients computed without these loads.
 Arguments k and c are the indices of the first element of a block in the arrays of coefficients and of constants. Sums

@@ -1,4 +1,4 @@
-"""Forces that keep all contacts and all friction that does not slide at rest, within the limits of friction.
+"""Static loads: forces that keep contacts and non-sliding friction at rest, within the limits of friction.
 
 A contact problem has r rows, one for each gap and for each slip component.
 """

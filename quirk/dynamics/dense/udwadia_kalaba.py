@@ -219,7 +219,7 @@ def accelerations(W: Metrics, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def least_norm(A: np.ndarray, multipliers: np.ndarray, scale: np.ndarray, rank: int) -> np.ndarray:
-    """Return multipliers with the constraint forces A^T lambda of `multipliers`, but with loads of minimum norm.
+    """Return the multipliers of minimum-norm loads with the constraint forces A^T lambda of `multipliers`.
 
     Loads are multipliers times `scale`, both (m,) for m rows; `rank` is the number of independent rows of A.
     """

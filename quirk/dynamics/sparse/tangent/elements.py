@@ -64,8 +64,8 @@ OF_RELATIONS, OF_LAWS = 2, 1
 def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> None:
     """Compute the derivatives of all force laws in eight directions at time t (s).
 
-    The derivatives of applied loads are added to those of the loads on bodies; those of the rates of internal variables
-    are stored. `timed` is true if a direction has a component in time.
+    The derivatives of applied loads are added to the derivatives of the loads on bodies; the derivatives of the rates
+    of internal variables are stored. `timed` is true if a direction has a component in time.
     """
     laws = tangents.laws
     for e in range(laws.entries.shape[0] // ELEMENT):

@@ -1,9 +1,9 @@
 """Taylor coefficients of constraint rows along a motion, and the resulting right-hand sides.
 
 The residual of a row is Phi = x . y - c, with vectors x and y and a constant c, as in `constraint_rows`. Coefficients
-of products are convolutions. The coefficients of directions and arms are those of rotation matrices times constant
-vectors. A node is a group of up to six rows of one joint, a relation a constraint defined by a function, and G the
-array of all rows.
+of products are convolutions. The coefficients of directions and arms are coefficients of rotation matrices times
+constant vectors. A node is a group of up to six rows of one joint, a relation a constraint defined by a function, and G
+the array of all rows.
 """
 
 from __future__ import annotations

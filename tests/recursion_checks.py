@@ -2,10 +2,18 @@
 
 import numpy as np
 
-from quirk.dynamics.sparse.kernels.recursion_solve import tangential_recursively
+from quirk.dynamics.sparse.kernels.recursion_solve import accelerate, accelerate_closed, closed, tangential_recursively
 from quirk.dynamics.sparse.kernels.workspace import FACTORED, RECURSIVE
 from quirk.jit.compilation import entry
 from quirk.jit.simd import aligned
+
+
+@entry
+def accelerations(mechanism, t, y, ydot):
+    if closed(mechanism):
+        return accelerate_closed(mechanism, t, y, ydot)
+    accelerate(mechanism, t, y, ydot)
+    return True
 
 
 @entry
@@ -19,6 +27,21 @@ def started(system):
     y = solver.slots.state_to_lanes(system.initial_state().pack())
     solver.settle(y, 0.0)
     return solver, y
+
+
+def rows_alone(monkeypatch):
+    """Let all constraints of new systems be eliminated by rows."""
+    tables = "quirk.dynamics.sparse.symbolic.tables"
+    monkeypatch.setattr(f"{tables}.forest_with_closings", lambda *_: (None, [], None))
+
+
+def rates_by_recursion(solver, y, t=0.0):
+    """y', computed by the recursion over the forest and its closings."""
+    ydot = aligned(y.size)
+    with solver.applied.calling():
+        assert accelerations(solver.mechanism, t, y, ydot)
+    assert solver.work.summary[FACTORED] == 1.0
+    return ydot
 
 
 def check_projection(solver, y, rng, curvature):

@@ -5,64 +5,37 @@ import high_precision
 import numpy as np
 import pytest
 import scale_sweep
-from mechanisms import random_body, random_joint, random_unit
-from recursion_checks import check_projection, check_tangential, started
+from mechanisms import random_body, random_closings, random_forest, random_unit
+from recursion_checks import check_projection, check_tangential, rates_by_recursion, rows_alone, started
 from studies import study
 
 import quirk
-from quirk.dynamics.sparse.kernels.recursion_solve import accelerate_closed
-from quirk.dynamics.sparse.kernels.workspace import FACTORED, RECURSIVE
-from quirk.jit.compilation import entry
-from quirk.jit.simd import aligned
+from quirk.dynamics.sparse.kernels.workspace import RECURSIVE
 
-TABLES = "quirk.dynamics.sparse.symbolic.tables"
 OPEN = [quirk.Revolute, quirk.Spherical, quirk.Fixed, quirk.Prismatic, quirk.Cylindrical, quirk.Universal]
 CLOSING = [quirk.Distance, quirk.PointOnPlane, quirk.PointOnLine, quirk.Spherical, quirk.Universal, quirk.Planar,
            quirk.Gear, quirk.Coupling, quirk.Pulley, quirk.PointOnCurve, quirk.Generic, quirk.Screw]  # fmt: skip
 
 
-@entry
-def accelerations(mechanism, t, y, ydot):
-    return accelerate_closed(mechanism, t, y, ydot)
-
-
 def looped(rng, bodies=8, loops=2, kinds=CLOSING, held=True, tree=OPEN):
     """A random tree, with constraints between random bodies that close loops; the second body is free."""
-    parts, items = [], []
-    for k in range(bodies):
-        parts.append(random_body(rng, f"body{k}"))
-        items.append(parts[-1])
-        parent = parts[rng.integers(k)] if k else quirk.GROUND
-        if k != 1 and (k or held):
-            ends = (parent, parts[-1]) if rng.random() < 0.5 else (parts[-1], parent)
-            items.append(random_joint(rng, f"joint{k}", *ends, kind=tree[rng.integers(len(tree))]))
-    for k in range(loops):
-        one, two = rng.choice(bodies, 2, replace=False)
-        items.append(random_joint(rng, f"loop{k}", parts[one], parts[two], kind=kinds[rng.integers(len(kinds))]))
+    parts, items = random_forest(rng, bodies, tree, free=(1,) if held else (0, 1))
+    items.extend(random_closings(rng, parts, loops, kinds))
     items.append(quirk.Spring("spring", parts[0], parts[-1], point_i=rng.normal(size=3), stiffness=30.0, damping=2.0))
-    system = quirk.System(items, gravity=[0.3, -0.2, -9.81])
+    system = quirk.System([*parts, *items], gravity=[0.3, -0.2, -9.81])
     system.assemble()
     return system
 
 
 def by_recursion(solver, y, t=0.0):
     """Accelerations of all bodies, in the inertial frame, and angular ones in body axes."""
-    ydot = aligned(y.size)
-    with solver.applied.calling():
-        assert accelerations(solver.mechanism, t, y, ydot)
-    assert solver.work.summary[FACTORED] == 1.0
-    return solver.slots.body_states(ydot)
+    return solver.slots.body_states(rates_by_recursion(solver, y, t))
 
 
 def selected(solver):
     """Whether rows of the closings were selected that complete those of the forest to the rank of all."""
     closings, tree_rows = solver.closings, solver.model.rows - len(solver.closings.lane)
     return bool(closings.norm.any()) and closings.kept.sum() == solver.counts.best_rank - tree_rows
-
-
-def rows_alone(monkeypatch):
-    """Let all constraints of new systems be eliminated by rows."""
-    monkeypatch.setattr(f"{TABLES}.forest_with_closings", lambda *_: (None, [], None))
 
 
 @pytest.mark.parametrize("held", [True, False])

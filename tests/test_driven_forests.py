@@ -4,24 +4,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from mechanisms import random_body, random_joint
-from recursion_checks import check_projection, check_tangential, started
+from mechanisms import random_body, random_closings, random_forest, random_joint
+from recursion_checks import check_projection, check_tangential, rates_by_recursion, rows_alone, started
 
 import quirk
-from quirk.dynamics.sparse.kernels.recursion_solve import accelerate, accelerate_closed, closed
-from quirk.dynamics.sparse.kernels.workspace import FACTORED, RECURSIVE, SHARED
-from quirk.jit.compilation import entry
-from quirk.jit.simd import aligned
-
-TABLES = "quirk.dynamics.sparse.symbolic.tables"
-
-
-@entry
-def accelerations(mechanism, t, y, ydot):
-    if closed(mechanism):
-        return accelerate_closed(mechanism, t, y, ydot)
-    accelerate(mechanism, t, y, ydot)
-    return True
+from quirk.dynamics.sparse.kernels.workspace import RECURSIVE, SHARED
 
 
 def motion(rng, start=0.0):
@@ -39,17 +26,8 @@ def drivers(rng, joints, share):
 def driven_tree(rng, bodies=6, share=0.5, loops=0, held=True):
     """A random tree with drivers, further drivers between its bodies, and constraints that close loops."""
     kinds = [quirk.Revolute, quirk.Prismatic, quirk.Cylindrical, quirk.Universal, quirk.Spherical, quirk.Fixed]
-    parts, joints, items = [], [], []
-    for k in range(bodies):
-        parts.append(random_body(rng, f"body{k}"))
-        parent = parts[rng.integers(k)] if k else quirk.GROUND
-        if k or held:
-            ends = (parent, parts[-1]) if rng.random() < 0.5 else (parts[-1], parent)
-            joints.append(random_joint(rng, f"joint{k}", *ends, kind=kinds[rng.integers(len(kinds))]))
-    for k in range(loops):
-        one, two = rng.choice(bodies, 2, replace=False)
-        kind = [quirk.Distance, quirk.PointOnPlane, quirk.DistanceDrive][rng.integers(3)]
-        items.append(random_joint(rng, f"loop{k}", parts[one], parts[two], kind=kind))
+    parts, joints = random_forest(rng, bodies, kinds, free=() if held else (0,))
+    items = list(random_closings(rng, parts, loops, [quirk.Distance, quirk.PointOnPlane, quirk.DistanceDrive]))
     items.append(quirk.Spring("spring", parts[0], parts[-1], point_i=rng.normal(size=3), stiffness=30.0, damping=2.0))
     system = quirk.System([*parts, *joints, *drivers(rng, joints, share), *items], gravity=[0.3, -0.2, -9.81])
     system.assemble()
@@ -58,11 +36,7 @@ def driven_tree(rng, bodies=6, share=0.5, loops=0, held=True):
 
 def rates(solver, y, t=0.0):
     """y' by recursion and by rows, and the scale of each of its components."""
-    by_recursion = aligned(y.size)
-    with solver.applied.calling():
-        assert accelerations(solver.mechanism, t, y, by_recursion)
-    assert solver.work.summary[FACTORED] == 1.0
-    return by_recursion, solver.rates(t, y)
+    return rates_by_recursion(solver, y, t), solver.rates(t, y)
 
 
 def close(found, true, tolerance, note):
@@ -186,7 +160,7 @@ def test_runs(name, method, monkeypatch):
     found = quirk.simulate(system := moved(build()), 0.4, **options)
     assert system.plant.tables.recursion.driven.size == 7 * driven
     assert found.residual.position.max() < 1e-12 and found.residual.velocity.max() < 1e-11
-    monkeypatch.setattr(f"{TABLES}.forest_with_closings", lambda *_: (None, [], None))
+    rows_alone(monkeypatch)
     true = quirk.simulate(other := moved(build()), 0.4, **options)
     assert not other.plant.tables.recursion.driven.size
     for body in system.bodies:
@@ -207,7 +181,7 @@ def test_passes_flat_poses(monkeypatch):
         return quirk.simulate(system, 2.0, rtol=1e-10, output=0.2)
 
     found = turned()
-    monkeypatch.setattr(f"{TABLES}.forest_with_closings", lambda *_: (None, [], None))
+    rows_alone(monkeypatch)
     true = turned()
     close(found["bar1"].position, true["bar1"].position, 1e-12, "coupler")
     close(found["motor"].effort, true["motor"].effort, 1e-10, "motor")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import scale_sweep
 from badly_scaled import chain_of_wires
-from mechanisms import random_body, random_joint, random_unit
+from mechanisms import random_body, random_forest, random_joint, random_unit
 from studies import study
 
 import quirk
@@ -20,15 +20,8 @@ KINDS = [
 
 def tree(rng, kinds, bodies=6, held=True):
     """A random tree; joints take child and parent in both orders, and it hangs on the ground if it is `held`."""
-    parts, items = [], []
-    for k in range(bodies):
-        parts.append(random_body(rng, f"body{k}"))
-        items.append(parts[-1])
-        parent = parts[rng.integers(k)] if k else quirk.GROUND
-        if k or held:
-            ends = (parent, parts[-1]) if rng.random() < 0.5 else (parts[-1], parent)
-            items.append(random_joint(rng, f"joint{k}", *ends, kind=kinds[rng.integers(len(kinds))]))
-    return quirk.System(items, gravity=[0.3, -0.2, -9.81])
+    parts, joints = random_forest(rng, bodies, kinds, free=() if held else (0,))
+    return quirk.System([*parts, *joints], gravity=[0.3, -0.2, -9.81])
 
 
 def by_freedoms(system, state):

@@ -7,8 +7,8 @@ import high_precision
 import numpy as np
 import pytest
 import scale_sweep
-from mechanisms import random_body, random_joint, random_quaternion, random_unit
-from recursion_checks import check_projection, check_tangential, started
+from mechanisms import random_body, random_forest, random_joint, random_quaternion, random_unit
+from recursion_checks import check_projection, check_tangential, rows_alone, started
 from scipy.integrate import solve_ivp
 from studies import study
 
@@ -31,7 +31,6 @@ from quirk.dynamics.sparse.kernels.workspace import FACTORED, METHOD, RECURSIVE,
 from quirk.jit.compilation import entry
 from quirk.jit.simd import aligned
 
-TABLES = "quirk.dynamics.sparse.symbolic.tables"
 KINDS = [quirk.Revolute, quirk.Spherical, quirk.Fixed, quirk.Prismatic, quirk.Cylindrical, quirk.Universal]
 
 
@@ -47,20 +46,13 @@ def corrected(mechanism, y, level, length):
 
 def forest(rng, bodies=9, kinds=KINDS, held=True, forces=True):
     """A random tree whose second body is free; joints name the child before the parent or after it."""
-    parts, items = [], []
-    for k in range(bodies):
-        parts.append(random_body(rng, f"body{k}"))
-        items.append(parts[-1])
-        parent = parts[rng.integers(k)] if k else quirk.GROUND
-        if k != 1 and (k or held):
-            ends = (parent, parts[-1]) if rng.random() < 0.5 else (parts[-1], parent)
-            items.append(random_joint(rng, f"joint{k}", *ends, kind=kinds[rng.integers(len(kinds))]))
+    parts, items = random_forest(rng, bodies, kinds, free=(1,) if held else (0, 1))
     if forces:
         items.append(
             quirk.Spring("spring", parts[0], parts[-1], point_i=rng.normal(size=3), stiffness=30.0, damping=2.0)
         )
         items.append(quirk.Torque("torque", parts[2], rng.normal(size=3)))
-    system = quirk.System(items, gravity=[0.3, -0.2, -9.81])
+    system = quirk.System([*parts, *items], gravity=[0.3, -0.2, -9.81])
     system.assemble()
     return system
 
@@ -195,7 +187,7 @@ def test_runs(method, stabilization, monkeypatch):
     options |= {"step": 1e-3} if method == "RK4" else {"rtol": 1e-10}
     found = quirk.simulate(system, 0.3, **options)
     assert system.plant.tables.recursion.entries.size
-    monkeypatch.setattr(f"{TABLES}.forest_with_closings", lambda *_: (None, [], None))
+    rows_alone(monkeypatch)
     other = system.with_parts()
     true = quirk.simulate(other, 0.3, **options)
     assert not other.plant.tables.recursion.entries.size
@@ -213,7 +205,7 @@ def test_fixed_steps_have_the_errors_of_those_by_rows(step, monkeypatch):
     system = forest(np.random.default_rng(7), held=True, forces=False)
     true = quirk.simulate(system, 0.4, rtol=1e-12, output=[0.4]).state_at(-1).position
     found = quirk.simulate(system, 0.4, method="RK4", step=step, output=[0.4]).state_at(-1).position
-    monkeypatch.setattr(f"{TABLES}.forest_with_closings", lambda *_: (None, [], None))
+    rows_alone(monkeypatch)
     by_rows = quirk.simulate(system.with_parts(), 0.4, method="RK4", step=step, output=[0.4]).state_at(-1).position
     error, error_by_rows = np.abs(found - true).max(), np.abs(by_rows - true).max()
     assert error < 1.2 * error_by_rows + 1e-12

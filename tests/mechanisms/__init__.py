@@ -15,6 +15,8 @@ from .random_mechanisms import (
     point_of,
     pulley_with_drums,
     random_body,
+    random_closings,
+    random_forest,
     random_inertia,
     random_joint,
     random_quaternion,
@@ -27,5 +29,6 @@ from .rods import chain, closed_loop, level_rod, pendulum
 __all__ = [
     "SPECIAL", "VARIANTS", "chain", "closed_contact", "closed_loop", "closed_one_sided", "closed_rim", "closed_rope",
     "closed_stop", "crossed_gear", "level_rod", "pendulum", "point_of", "pulley_with_drums", "random_body",
-    "random_inertia", "random_joint", "random_quaternion", "random_state", "random_system", "random_unit",
+    "random_closings", "random_forest", "random_inertia", "random_joint", "random_quaternion", "random_state",
+    "random_system", "random_unit",
 ]  # fmt: skip

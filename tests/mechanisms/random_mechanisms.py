@@ -352,3 +352,25 @@ def random_state(rng, count):
         rng.normal(size=(count, 3)),
         rng.normal(size=(count, 3)),
     )
+
+
+def random_forest(rng, bodies, kinds, free=()):
+    """Random bodies, and joints of these kinds that connect each of them to an earlier one or the first to the ground.
+
+    Joints name the child before the parent or after it. Bodies whose numbers are in `free` begin trees of their own.
+    """
+    parts, joints = [], []
+    for k in range(bodies):
+        parts.append(random_body(rng, f"body{k}"))
+        parent = parts[rng.integers(k)] if k else quirk.GROUND
+        if k not in free:
+            ends = (parent, parts[-1]) if rng.random() < 0.5 else (parts[-1], parent)
+            joints.append(random_joint(rng, f"joint{k}", *ends, kind=kinds[rng.integers(len(kinds))]))
+    return parts, joints
+
+
+def random_closings(rng, parts, count, kinds):
+    """Constraints of these kinds between random pairs of bodies, which close loops in a forest."""
+    for k in range(count):
+        i, j = rng.choice(len(parts), 2, replace=False)
+        yield random_joint(rng, f"loop{k}", parts[i], parts[j], kind=kinds[rng.integers(len(kinds))])

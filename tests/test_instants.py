@@ -1,5 +1,7 @@
 """Results between their outputs: against finer runs, at both sides of events, and joined runs."""
 
+import warnings
+
 import numpy as np
 import pytest
 from mechanisms import level_rod, random_system
@@ -262,3 +264,27 @@ def test_inputs_that_jump_at_outputs(how):
         found.power.work["push"], 0.5 * (v[k] + forces[k] * s) ** 2 - 0.5 * (0.25 * 0.1) ** 2, atol=1e-9
     )
     assert found.uncertainty.max() < 1e-9
+
+
+def test_loads_of_stiff_parts_between_coarse_outputs_cause_a_warning():
+    """Two balls that turn about each other, held together by a stiff spring: loads against the centripetal force."""
+    omega, k = 3.0, 1e7
+    stretched = 1.0 / (1.0 - omega**2 * 0.5 / k)  # k (length - 1) = 0.5 length omega^2
+    balls = [
+        Body(name, 1.0, [1, 1, 1], position=[x, 0, 0], velocity=[0, x * omega, 0])
+        for name, x in (("one", -0.5 * stretched), ("two", 0.5 * stretched))
+    ]
+    spring = quirk.Spring("spring", *balls, stiffness=k, rest_length=1.0)
+    system = quirk.System([*balls, spring])
+    times, force = [0.37, 0.61], 0.5 * stretched * omega**2
+    for interval, accurate in ((0.25, False), (0.01, True)):
+        result = quirk.simulate(system, 1.0, output=interval, method="RadauIIA9", rtol=1e-9, atol=1e-12)
+        if accurate:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                found = result.at(times)
+            np.testing.assert_allclose(np.linalg.norm(found["spring"].force(), axis=1), force, rtol=1e-3)
+        else:
+            with pytest.warns(quirk.OutputWarning, match="accelerations are uncertain by .* of .* m/s"):
+                found = result.at(times)
+            assert np.abs(np.linalg.norm(found["spring"].force(), axis=1) - force).max() > 0.1 * force

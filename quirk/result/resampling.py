@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..util import validate
 from ..util.misuse import explained
 from .auxiliary_interpolation import with_auxiliary_states
+from .interpolated_accelerations import warn_of_inaccurate_loads
 from .power import GRAVITY, IMPACTS, Power, power_of
 from .result import Result
 from .segment import Segment, joined
@@ -123,6 +124,9 @@ def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segm
         _check(segment, place, times[here], uncertainty[here])
         flat[here] = with_auxiliary_states(path, place, path.states(place))
         quadrants[here] = path.quadrants(place, flat[here])
+        if not segment.recorded:
+            angles = path.angles(place, flat[here]) if segment.model.reads_angles else None
+            warn_of_inaccurate_loads(path, place, flat[here], angles)
     turns = Turns(segment.turns.joints, quadrants, segment.turns.whole)
     changes = segment.switched, segment.replaced
     resampled = Segment(segment.plant, times, flat, turns, segment.rank, changes, segment.changed)

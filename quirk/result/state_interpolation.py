@@ -104,24 +104,35 @@ class Interpolant:
         Errors of rotations are multiplied by the characteristic length. The estimate is the difference from polynomials
         that match one derivative less at both ends of each interval.
         """
-        h, terms = self._lengths(place), self._position.shape[1] - 1
+        h, terms = self.lengths(place), self._position.shape[1] - 1
         apart = np.zeros(len(h))
         sizes = 1.0, 2 * self.segment.model.length
-        for leaving, arriving, size in zip((self._position, self._quaternion), self._arriving, sizes, strict=True):
-            before, after = self._ends(place, leaving, arriving)
+        for (before, after), size in zip(self._pose_ends(place), sizes, strict=True):
             values, _ = hermite_interpolants(before, after, place.x, h)
             coarser, _ = hermite_interpolants(before[:, :terms], after[:, :terms], place.x, h)
             apart = np.maximum(apart, size * np.abs(values - coarser).max(axis=(1, 2), initial=0.0))
         return apart
 
-    def states(self, place: Abscissa) -> np.ndarray:
+    def _pose_ends(self, place: Abscissa) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return positions and quaternions of n bodies, with their first K time derivatives, at both ends of intervals.
+
+        `place` are p points in the intervals. The list has the positions at the starts and at the ends, each
+        (p, K + 1, n, 3), followed by the quaternions, each (p, K + 1, n, 4).
+        """
+        leaving = self._position, self._quaternion
+        return [self._ends(place, start, end) for start, end in zip(leaving, self._arriving, strict=True)]
+
+    def states(self, place: Abscissa, *, coarser: bool = False) -> np.ndarray:
         """Return state vectors (p, 13 n + k) at the p points `place`.
 
-        Their auxiliary states are those of the output before each point.
+        Their auxiliary states are those of the output before each point. With `coarser`, the polynomials match one
+        derivative less at both ends of each interval.
         """
-        h = self._lengths(place)
-        r, v = hermite_interpolants(*self._ends(place, self._position, self._arriving[0]), place.x, h)
-        q, q_dot = hermite_interpolants(*self._ends(place, self._quaternion, self._arriving[1]), place.x, h)
+        terms = self._position.shape[1] - coarser
+        h = self.lengths(place)
+        (r, v), (q, q_dot) = (
+            hermite_interpolants(start[:, :terms], end[:, :terms], place.x, h) for start, end in self._pose_ends(place)
+        )
         norm = np.linalg.norm(q, axis=-1, keepdims=True)
         q, q_dot = q / norm, q_dot / norm
         omega = 2 * rotation.multiply(rotation.conjugate(q), q_dot)[..., 1:]
@@ -141,7 +152,7 @@ class Interpolant:
             return turns.quadrants[self._rows[self._index(place)]]
         half, rate = self._half_angles()
         half_and_rate = np.stack([half, rate], axis=1)
-        near, _ = hermite_interpolants(*self._ends(place, half_and_rate), place.x, self._lengths(place))
+        near, _ = hermite_interpolants(*self._ends(place, half_and_rate), place.x, self.lengths(place))
         # A quadrant is a quarter turn, with its nominal angle in the middle.
         return first + 4 * np.round((near / (0.5 * np.pi) - 0.5 - first) / 4).astype(first.dtype)
 
@@ -173,7 +184,7 @@ class Interpolant:
         """Return the indices (p,) of the outputs of the interpolant that precede the p points of `place`."""
         return np.searchsorted(self._rows, place.interval)
 
-    def _lengths(self, place: Abscissa) -> np.ndarray:
+    def lengths(self, place: Abscissa) -> np.ndarray:
         """Return the durations (p,), s, of the output intervals that contain the p points `place`."""
         before, after = self._ends(place, self._time)
         return after - before

@@ -10,13 +10,14 @@ import numpy as np
 from ..errors import InputError
 from ..util import validate
 
-# Points per element at which a curve given as a function is read, and degree of the spline through them.
+# Interpolation points per element of a curve, and degree of the splines through these points.
 POINTS_PER_ELEMENT, DEGREE = 16, 5
-# Fewest points on a curve given as a function.
+# Minimum number of intervals between interpolation points of a curve.
 FEWEST_POINTS = 200
 # Sine of the angle between the beam and `up` below which the axes of the section are undefined.
 PARALLEL = 1e-6
-# Newton's method for the place of an arc length converges quadratically from a linear interpolation.
+# Number of Newton steps that find the curve parameter at an arc length; they start from linear interpolation and
+# converge quadratically.
 NEWTON_STEPS = 8
 
 Curve = Callable[[np.ndarray], np.ndarray]
@@ -113,7 +114,7 @@ def _curved(owner: str, curve: Any, elements: int) -> tuple[float, Curve, Curve]
         raise InputError(f"{owner}: neighboring points of curve must differ")
     spline = make_interp_spline(place, points, k=min(DEGREE, len(points) - 1))
     slope = spline.derivative()
-    # The speed is a smooth function of the place, and its integral the arc length.
+    # The arc length is the integral of the norm of the curve's derivative, which is smooth.
     fine = np.linspace(place[0], place[-1], max(FEWEST_POINTS, POINTS_PER_ELEMENT * max(elements, len(points))) + 1)
     speed = make_interp_spline(fine, np.linalg.norm(slope(fine), axis=1), k=DEGREE)
     arc = speed.antiderivative()

@@ -141,7 +141,7 @@ class Read:
     ----------
     name : name of the body or joint
     attribute : name of the attribute, such as "position"
-    axis : index of the component, or None for a number
+    axis : index of the component of a vector attribute, or None for a scalar attribute
     rate : whether the time derivative of the attribute is returned
     """
 
@@ -231,8 +231,8 @@ def distance_between(
 def named(title: str, event: str, text: str, level: float, parts: Mapping[str, Any]) -> Quantity | Gap | Reading:
     """Return the watched quantity with the name `text`, or raise an InputError with the known names.
 
-    `title` and `event` are the title (for errors) and the name of the event, and `level` is its level. `parts` are all
-    bodies, constraints and forces of the system by name.
+    `event` is the name of the event, `title` its title in error messages, and `level` the value at which it occurs, in
+    the unit of the quantity. `parts` are all bodies, constraints and forces of the system by name.
     """
     if text == "time":
         return Quantity(event, title, clock, level, {}, of_user=False)
@@ -259,7 +259,8 @@ def named(title: str, event: str, text: str, level: float, parts: Mapping[str, A
 def separation(title: str, event: str, of: Separation, level: float) -> Quantity:
     """Return the watched quantity for the distance `of` between two points.
 
-    `title` and `event` are the title (for errors) and the name of the event, and `level`, m, is its level.
+    `event` is the name of the event, `title` its title in error messages, and `level` the distance, m, at which it
+    occurs.
     """
     bodies = of.body_i, of.body_j
     apart = PointDistance((bodies[0].name, bodies[1].name), (tuple(of.point_i), tuple(of.point_j)))

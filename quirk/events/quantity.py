@@ -26,7 +26,7 @@ from ..functions.user_function import of_floats
 from ..jit.scalar import is_traced
 from .dimension import Dimension
 
-# function(t, state), with the state as a `StateView`
+# User function f(t, state) of the time, s, and a `StateView`.
 Function = Callable[[Any, Any], Any]
 
 
@@ -255,7 +255,7 @@ class Gap(ForceElement):
         return [] if self.of_source is None else [self.of_source]
 
     def as_law(self, traced: bool) -> Gap:
-        """Return the gap itself: its gap function already is a copy of the user function that can be compiled.
+        """Return the gap itself: its gap function is already a compilable copy of the user function.
 
         `traced` is unused.
         """

@@ -17,7 +17,7 @@ from .run import Job, Outcome, SweepRun, error_text, outcome
 if TYPE_CHECKING:
     import distributed
 
-LOOK = 0.05  # s between checks for completed runs
+LOOK = 0.05  # interval between checks for completed runs, s
 
 
 def computed_on(

@@ -24,7 +24,7 @@ from ..system.system import System
 from .run import Job, Outcome, SweepRun, built, guarded, outcome, simulated
 from .table import SweepTable, SweepVariable, of_result
 
-# Maximum number of structures whose tables are kept.
+# Maximum number of system structures with a cached integrator.
 MOST_STRUCTURES = 8
 
 

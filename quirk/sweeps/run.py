@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 # Options that must be equal for all runs with common output times.
 SHARED = ("output", "start")
-# Stored data, options, and default options of runs in vector lanes.
+# Quantities and options of `simulate` that SIMD lanes support.
 MOTION = ("motion",)
 IN_LANES = frozenset({"method", "step", "output", "start", "solver", "stabilization", "projection_interval"})
 LANE_DEFAULTS: dict[str, Any] = {
@@ -132,7 +132,7 @@ def built(job: Job, run: SweepRun) -> tuple[System, dict[str, Any]]:
 
 
 def _stored(job: Job, result: Result) -> SweepTable:
-    """Return those data of a result that the sweep stores."""
+    """Return the data of a result that the sweep stores."""
     if job.reduce is None:
         assert job.times is not None
         return of_result(result, job.quantities, job.times)

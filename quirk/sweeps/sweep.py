@@ -35,7 +35,7 @@ OWNER = "sweep"
 SEED = "seed"
 # Quantities stored by default.
 USUAL = ("motion",)
-# Names of dimensions and coordinates.
+# Names in the Dataset of a sweep that parameters must not have: coordinates and dimensions.
 COORDINATES = frozenset({RUN, "status", "error"})
 DIMENSIONS = frozenset({"time", "body", "joint", "axis", "quaternion"})
 

@@ -14,12 +14,12 @@ from ..io.resultfile.table import table_of
 if TYPE_CHECKING:
     from ..result.result import Result
 
-# Boolean values, numbers and text; files do not support other types.
+# Supported numpy type codes: booleans, numbers and strings; file formats do not support other types.
 KINDS = "biufcU"
 # Default name of the return value of `reduce`.
 VALUE = "value"
 
-# Prefix for names that are in use.
+# Prefix of returned names that equal the name of a parameter or coordinate.
 PREFIX = "result_"
 
 

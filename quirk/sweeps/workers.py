@@ -30,10 +30,10 @@ from .run import Job, Outcome, SweepRun, error_text
 # Program of a new worker, with the same import path.
 START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from quirk.sweeps.workers import serve; serve()"
 
-# Most runs sent at once; number of portions per worker in which the remaining runs are divided, so that all workers end
-# at about the same time.
+# Maximum number of runs sent to a worker at once; number of portions per worker into which the remaining runs are
+# divided, so that all workers end at about the same time.
 MOST_AT_ONCE, SHARES = 32, 4
-# s between checks for Ctrl-C and new outcomes; s allowed for a killed process to end.
+# Interval between checks for Ctrl-C and new outcomes, s; time allowed for a process or thread to end, s.
 LOOK, GONE = 0.2, 5.0
 
 

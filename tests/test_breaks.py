@@ -97,7 +97,7 @@ class TestHiddenLoads:
             step = ProbedStretch(t, h, t, high, gap=1e-3)
             for seen in (t, t + h):
                 with solver.applied.calling():
-                    found = locate_discontinuities(functions, 0, step, seen)
+                    found = locate_discontinuities(functions, 0, step, seen, 1e-9, 1e-12)
                 assert all(t <= place.time <= t + h for place in found)
 
     def test_several(self):
@@ -219,6 +219,25 @@ class TestWhatLookingCosts:
         )
         assert len(calls) <= result.statistics.evaluations + PARTS + 100
         assert result.statistics.rejected <= 1
+
+    @pytest.mark.parametrize("method", ["Vern9", "DOP853", "RadauIIA9"])
+    @pytest.mark.parametrize("hold", ["drive", "weld", "distance"])
+    @pytest.mark.parametrize("law", ["-5*displacement-0.3*rate", lambda t, x, v: -20.0 * x - 0.3 * v])
+    def test_of_loads_on_held_coordinates(self, hold, law, method):
+        """Such loads are round-off at the ends of steps, and small errors of the coordinate at stages."""
+        one = quirk.Body.box("one", 1.0, [0.2, 0.3, 0.4], position=[0.3, 0.1, 0.2])
+        two = quirk.Body.box("two", 1.0, [0.2, 0.3, 0.4], position=[0.9, 0.2, -0.1])
+        hinge = quirk.Revolute("hinge", GROUND, one, point=[0, 0, 0], axis=[0.1, 1, 0.3])
+        rail = quirk.Prismatic("rail", one, two, point=[0.6, 0, 0], axis=[1.0, 0.2, 0.3])
+        held = {
+            "drive": lambda: quirk.Drive("hold", rail, Motion.constant_rate(0.0)),
+            "weld": lambda: quirk.Fixed("hold", one, two),
+            "distance": lambda: quirk.Distance("hold", one, two, points=([0.33, 0.15, 0.22], [0.95, 0.3, -0.2])),
+        }[hold]()
+        bare = quirk.System([one, two, hinge, rail, held], gravity=[0, 0, -9.81])
+        loaded = bare.with_parts(quirk.JointForce("force", rail, law))
+        few, many = (quirk.simulate(s, 2.0, output=[2.0], method=method).statistics.steps for s in (bare, loaded))
+        assert many <= 3 * few, (many, few)
 
     def test_functions_of_nothing_are_left_alone(self):
         random = np.random.default_rng(0)

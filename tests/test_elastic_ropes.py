@@ -282,14 +282,13 @@ class TestLimitOfConstantLength:
         self.pairs(make)
 
     def test_motion_of_a_stiff_rope(self):
-        """Fourfold stiffness, a fourth of the difference."""
+        """The tension remains constant, so that the elastic rope moves as the rigid one, whatever its stiffness."""
         rigid = quirk.simulate(over_a_bar_of(None), 0.5, output=[0.5])["one"].position[-1, 2]
         errors = [
             abs(quirk.simulate(over_a_bar_of(ea), 0.5, output=[0.5], rtol=1e-10)["one"].position[-1, 2] - rigid)
             for ea in (1e5, 4e5)
         ]
-        assert errors[1] < 2e-4
-        assert 2 < errors[0] / errors[1] < 8
+        assert max(errors) < 1e-10
 
 
 def over_a_bar_of(stiffness):

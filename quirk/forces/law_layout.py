@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..constraints.relation import LANES
 
 # Number of inputs of a frame before the motion of its body: origin and axes in body coordinates.
@@ -72,6 +74,15 @@ class LawLayout:
     def frame_size(self) -> int:
         """Number of inputs for each frame."""
         return PLACEMENT + 3 * (self.order + 2) + 9 + 3 * (self.order + 1) + 4
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """Mask of the inputs that are velocities and angular velocities of bodies, or their time derivatives."""
+        mask, size = np.zeros(self.inputs, dtype=bool), 3 * (self.order + 1)
+        for first in range(self.first_frame + PLACEMENT, self.inputs, self.frame_size):
+            mask[first + 3 : first + 3 + size] = True
+            mask[first + 12 + size : first + 12 + 2 * size] = True
+        return mask
 
     @property
     def inputs(self) -> int:

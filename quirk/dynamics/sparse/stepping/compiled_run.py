@@ -174,7 +174,7 @@ class CompiledRun:
         with self.watch.laws.calling(), applied.calling(), DeferredInterrupt(applied.stop):
             outcome = self._enter(max_steps)
             if outcome == StepOutcome.SUSPECT:
-                self.run = self.search.search(self.run, self.method.functions, self.settings.gap)
+                self.run = self.search.search(self.run, self.method.functions, self.settings)
         return outcome
 
     def _enter(self, max_steps: int) -> int:

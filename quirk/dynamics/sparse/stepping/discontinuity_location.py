@@ -20,6 +20,8 @@ from .probed_functions import Functions, ProbedStretch
 ADAPTIVE_HIDDEN, FIXED_HIDDEN, MORE = 0.5, 0.2, 2.0
 # Number of changes between neighboring floats that are not jumps, after which a function counts as noise.
 NOISE = 3
+# Signs of errors of inputs, to find how much they change outputs: four combinations at random.
+SIGNS = np.random.default_rng(0).choice([-1.0, 1.0], (4, 1000))
 # Jumps in one step of at least this fraction of the largest one are located together.
 COMPARABLE = 0.3
 
@@ -37,7 +39,9 @@ class Discontinuity(NamedTuple):
     first: float = np.inf
 
 
-def locate_discontinuities(functions: Functions, p: int, step: ProbedStretch, detected: float) -> list[Discontinuity]:
+def locate_discontinuities(
+    functions: Functions, p: int, step: ProbedStretch, detected: float, rtol: float, atol: float
+) -> list[Discontinuity]:
     """Return the times at which steps must end because of function p: jumps, or times before unresolved changes.
 
     Parameters
@@ -47,6 +51,7 @@ def locate_discontinuities(functions: Functions, p: int, step: ProbedStretch, de
     step : times of the step
     detected : time, s, at which the function differs from its interpolant between stages; infinite if the search is due
         to a large difference between its values at the stages
+    rtol, atol : relative and absolute tolerance of the run
     """
 
     def evaluate(t: float, at: float) -> np.ndarray:
@@ -74,13 +79,21 @@ def locate_discontinuities(functions: Functions, p: int, step: ProbedStretch, de
     changes = np.abs(np.diff(returned, axis=0)).max(axis=1)
     significant = np.flatnonzero(changes > COMPARABLE * changes.max())
     intervals: list[tuple[Values, float, float]] = [(value, nodes[n], nodes[n + 1]) for n in significant]
-    if detected < np.inf and not functions.fixed and functions.outside_range(p, step.part(detected)):
-        close = max(nodes[k - 1], detected - step.gap)
-        return [Discontinuity(close if close > step.t else step.t + step.gap, step.gap)]
     if detected < np.inf:
+        beyond, outside = functions.beyond_range(p, step.part(detected))
         off = float(np.abs(deviation(detected)).max())
-        if not off > limit[2 * p] * change:
+        outside = outside and not functions.fixed
+        if not outside and not off > limit[2 * p] * change + functions.samples.explained[p]:
             return []
+        if max(off, beyond) <= MORE * _effect_of_tolerances(functions, p, step, detected, rtol, atol):
+            functions.samples.explained[p] = MORE * max(off, beyond)
+            return []
+        if outside and functions.is_soft(p, step.part(detected), beyond, step.h):
+            functions.samples.explained[p] = MORE * beyond
+            return []
+        if outside:
+            close = max(nodes[k - 1], detected - step.gap)
+            return [Discontinuity(close if close > step.t else step.t + step.gap, step.gap)]
         intervals = [(deviation, nodes[k - 1], detected), (deviation, detected, nodes[k]), *intervals]
     discontinuities = [
         Discontinuity(t) for changing, a, b in intervals for t in _jumps(functions, p, evaluate, changing, a, b)
@@ -96,6 +109,20 @@ def locate_discontinuities(functions: Functions, p: int, step: ProbedStretch, de
         ]
     limit[2 * p] = max(limit[2 * p], min(MORE * off / change, hidden))
     return []
+
+
+def _effect_of_tolerances(
+    functions: Functions, p: int, step: ProbedStretch, t: float, rtol: float, atol: float
+) -> float:
+    """Return the largest change of the outputs of function p at time t (s) by errors of its inputs within tolerances.
+
+    A load that depends on a coordinate which constraints hold, for example, is almost zero at the stages, where states
+    satisfy the constraints, but not between them, where its inputs are interpolated.
+    """
+    inputs = functions.inputs(p, step.part(t))
+    outputs = functions.call(p, t, inputs)
+    errors = SIGNS[:, : len(inputs)] * (rtol * np.abs(inputs) + atol)
+    return max(float(np.abs(functions.call(p, t, inputs + error) - outputs).max()) for error in errors)
 
 
 def _jumps(

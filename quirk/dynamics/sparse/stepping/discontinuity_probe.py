@@ -61,6 +61,8 @@ class FunctionSamples(NamedTuple):
         and outputs
     limit : (2 P,) for each function the allowed difference from the interpolant, relative to its change in the step
         (infinite if it is not monitored), and the lower bound of this limit
+    explained : (P,) additional allowed difference of each function, which errors of its inputs within the tolerances of
+        the run may cause
     changes : (2 P,) change of each function in the last two steps
     stages, fractions : (n,) indices of the stages that are nodes of the interpolation, and their abscissae c_i,
         ascending
@@ -71,6 +73,7 @@ class FunctionSamples(NamedTuple):
 
     entries: np.ndarray
     limit: np.ndarray
+    explained: np.ndarray
     changes: np.ndarray
     stages: np.ndarray
     fractions: np.ndarray
@@ -124,6 +127,7 @@ def continue_from_last_stage(samples: FunctionSamples, stages: int) -> None:
     for p in range(count):
         e = SAMPLE_SIZE * p
         samples.limit[2 * p] = max(RELAXED * samples.limit[2 * p], samples.limit[2 * p + 1])
+        samples.explained[p] *= RELAXED
         samples.changes[2 * p] = samples.changes[2 * p + 1]
         samples.changes[2 * p + 1] = output_range(samples, p)[0]
         for c in range(samples.entries[e + INS]):
@@ -254,7 +258,8 @@ def outside_range(samples: FunctionSamples, p: int, stage: int) -> bool:
         for m in range(samples.stages.shape[0]):
             reference = at(samples.outputs, outputs_at(samples, samples.stages[m]) + place)
             low, high = min(low, reference), max(high, reference)
-        outside = outside or max(value - high, low - value) > ASTRAY * change + ROUND_OFF * max(largest, abs(value))
+        allowed = ASTRAY * change + ROUND_OFF * max(largest, abs(value)) + samples.explained[p]
+        outside = outside or max(value - high, low - value) > allowed
     return outside
 
 
@@ -297,7 +302,7 @@ def deviates(samples: FunctionSamples, ins: Arrays, outs: Arrays, p: int, time: 
     for c in range(samples.entries[e + INS]):
         put(inputs, first + c, at(samples.inputs, place + c))
     change, largest = output_range(samples, p)
-    allowed = samples.limit[2 * p] * change + ROUND_OFF * largest
+    allowed = samples.limit[2 * p] * change + ROUND_OFF * largest + samples.explained[p]
     for c in range(samples.entries[e + OUTS]):
         expected, place = 0.0, samples.entries[e + PLACE_OUT] + c
         for m in range(nodes):

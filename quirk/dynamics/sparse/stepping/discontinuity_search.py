@@ -11,7 +11,7 @@ from quirk.integrators import Breaks
 
 from .discontinuity_location import locate_discontinuities
 from .probed_functions import Functions, ProbedStretch
-from .run_state import LOW, RunState
+from .run_state import LOW, RunState, Settings
 
 # After a search for jumps in a step without result, the number of suspicious steps without a search that follow, its
 # growth factor for repeated failures, and its maximum.
@@ -51,21 +51,20 @@ class DiscontinuitySearch:
         """Reset the number of suspicious steps to skip, which grows with each unsuccessful search."""
         self.next_delay = LEAST_REST
 
-    def search(self, run: RunState, functions: Functions, gap: float) -> RunState:
+    def search(self, run: RunState, functions: Functions, settings: Settings) -> RunState:
         """Search the last computed step for jumps of user functions; return the run, with a break at each located jump.
 
-        A break is a time at which a step must end. `gap` is the maximum interval between calls of user functions, s. If
-        a jump is located, the step is repeated and ends at the first jump. Otherwise the next suspicious steps are not
-        searched.
+        A break is a time at which a step must end. If a jump is located, the step is repeated and ends at the first
+        jump. Otherwise the next suspicious steps are not searched. `settings` are the settings of the run.
         """
         counts, clock, breaks = run.counts, run.clock, self._breaks
         t, h, piece = float(clock.t), float(clock.t_new - clock.t), breaks.piece(float(clock.t))
-        step = ProbedStretch(t, h, piece.low, min(piece.high, float(clock.t_new)), gap)
+        step = ProbedStretch(t, h, piece.low, min(piece.high, float(clock.t_new)), settings.gap)
         seen = float(clock.deviation_time)
         added = [
             breaks.find(*jump)
             for p in range(functions.count)
-            for jump in locate_discontinuities(functions, p, step, seen)
+            for jump in locate_discontinuities(functions, p, step, seen, settings.rtol, settings.atol)
         ]
         if any(added):
             run = renew_pieces(run, breaks, t)

@@ -97,7 +97,7 @@ class PausingRun(CompiledRun):
         self.solver.applied.stop[0] = 0
         outcome = StepOutcome.EVENT if self._unknown and self.watch.table.hit.any() else self._enter(max_steps)
         if outcome == StepOutcome.SUSPECT:
-            self.run = self.search.search(self.run, self.method.functions, self.settings.gap)
+            self.run = self.search.search(self.run, self.method.functions, self.settings)
         return outcome
 
     def _enter(self, max_steps: int) -> int:

@@ -9,10 +9,12 @@ residuals of the constraint rows.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from quirk.dynamics.model.model import Model
 from quirk.functions.motion_kernels import ADDRESS as MOTION_ADDRESS
 from quirk.functions.motion_kernels import BREAKS as MOTION_NUMBERS
 from quirk.functions.motion_kernels import FUNCTION, MOTION_SIZE, MotionTable
@@ -58,14 +60,17 @@ ADAPTIVE_LIMIT, FIXED_LIMIT = 0.01, 0.05
 AT_NODE = 1e-13
 
 
-def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
+def _of_forces(solver: Solver, fixed: bool) -> tuple[list[list[int]], list[float], list[np.ndarray]]:
     """Return the table entries of the force laws that may switch on and off, one list of integers per law.
 
-    Their loads and the rates of their internal variables are monitored for jumps. If the step size is `fixed`, only
-    laws with user functions, which may jump in time, are included.
+    The other results are, for each of them, the smallest mass or moment of inertia, kg or kg m^2, on which it acts, and
+    the mask of its variable inputs that are velocities. Their loads and the rates of their internal variables are
+    monitored for jumps. If the step size is `fixed`, only laws with user functions, which may jump in time, are
+    included.
     """
-    applied, entries = solver.applied, []
-    for e, (element, _) in enumerate(solver.model.forces):
+    applied, entries = solver.applied, list[list[int]]()
+    masses, speeds = list[float](), list[np.ndarray]()
+    for e, (element, rows) in enumerate(solver.model.forces):
         if element.of_user if fixed else element.wakes:
             o, layout = ELEMENT_SIZE * e, applied.layouts[e]
             address, first, out, changing, rates = (
@@ -74,9 +79,24 @@ def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
             )
             common = [OF_FORCE, address, first, changing, layout.inputs - layout.first_internal, out]
             entries.append([*common, out, layout.energy, 1])
+            masses.append(_least_mass(solver.model, rows))
+            speeds.append(layout.velocities[layout.first_internal :])
             if layout.internal:
                 entries.append([*common, rates, layout.internal, 1])
-    return entries
+                masses.append(0.0)
+                speeds.append(speeds[-1])
+    return entries, masses, speeds
+
+
+def _least_mass(model: Model, rows: Sequence[int]) -> float:
+    """Return the smallest mass, kg, of bodies, or their smallest moment of inertia if that is smaller.
+
+    `rows` are the indices of the bodies, of which the ground is not considered. The unit of length of moments is 1 m or
+    the characteristic length, whichever gives the smaller number.
+    """
+    bodies = [row for row in rows if row < len(model.mass)]
+    moments = np.linalg.eigvalsh(model.inertia[bodies])[:, 0] / max(1.0, model.length) ** 2
+    return float(min([*model.mass[bodies], *moments], default=0.0))
 
 
 def _of_profiles(solver: Solver) -> list[list[int]]:
@@ -145,6 +165,7 @@ class Functions:
     Attributes
     ----------
     count : number of functions
+    masses : smallest mass or moment of inertia on which each of the first functions, force laws, acts; otherwise 0
     samples : inputs and outputs of all functions, recorded by compiled code
     fixed : whether the steps have a fixed size
     false_alarms : for each function the number of abrupt changes that were found not to be jumps
@@ -153,7 +174,7 @@ class Functions:
     def __init__(self, solver: Solver, tableau: Method, fixed: bool) -> None:
         self.ins, self.outs = plain(function_arrays)(solver.applied.table, solver.nodes)
         self.fixed = fixed
-        entries = _of_forces(solver, fixed)
+        entries, self.masses, self._speeds = _of_forces(solver, fixed)
         entries += [e for of in (_of_profiles, _of_relations, _of_motions) for e in of(solver)]
         self.count = len(entries)
         sizes = np.array([[e[INS], e[OUTS]] for e in entries], dtype=np.int64).reshape(-1, 2)
@@ -167,6 +188,7 @@ class Functions:
         self.samples = FunctionSamples(
             entries=self.table.ravel(),
             limit=np.full(2 * self.count, FIXED_LIMIT if fixed else ADAPTIVE_LIMIT),
+            explained=np.zeros(self.count),
             changes=np.full(2 * self.count, np.inf),
             stages=stages,
             fractions=fractions,
@@ -193,10 +215,11 @@ class Functions:
         e, outputs = self.table[p], self.samples.outputs.reshape(self._stages, self.sizes[1])
         return outputs[self.samples.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
 
-    def outside_range(self, p: int, theta: float) -> bool:
-        """Return whether outputs of function p at a stage of zero weight b_i are far outside their range at the nodes.
+    def beyond_range(self, p: int, theta: float) -> tuple[float, bool]:
+        """Return by how much outputs of function p at a stage of zero weight b_i are outside their range at the nodes.
 
-        The stage is the one at the fraction theta of the step; the result is False if there is no such stage.
+        The stage is the one at the fraction theta of the step; the amount is zero if there is no such stage. The second
+        result is whether the amount is large.
         """
         e, returned = self.table[p], self.returned(p)
         low, high = returned.min(axis=0), returned.max(axis=0)
@@ -205,7 +228,25 @@ class Functions:
         values = outputs[stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
         largest = np.maximum(np.abs(returned).max(), np.abs(values))
         beyond = np.maximum(values - high, low - values)
-        return bool((beyond > ASTRAY * (high - low).max() + ROUND_OFF * largest).any())
+        allowed = ASTRAY * (high - low).max() + ROUND_OFF * largest + self.samples.explained[p]
+        return float(beyond.max(initial=0.0)), bool((beyond > allowed).any())
+
+    def is_soft(self, p: int, theta: float, load: float, h: float) -> bool:
+        """Return whether a load at a stage of zero weight b_i hardly affects the stages that follow.
+
+        The stage is at the fraction theta of the step of size h (s). The load, N or N m, gives the smallest mass a
+        velocity in this step. If velocities of bodies at the stage, or their positions divided by h, are farther from
+        their interpolants, the load is a consequence of the lower order of the stage, and not of a stiff contact that
+        changes the stages after it.
+        """
+        if p >= len(self.masses) or self.masses[p] == 0.0:
+            return False
+        speeds = self._speeds[p]
+        e, inputs = self.table[p], self.samples.inputs.reshape(self._stages, self.sizes[0])
+        stages = self.samples.weightless[np.abs(self.samples.weightless_fractions - theta) < AT_NODE]
+        apart = inputs[stages, e[PLACE_IN] : e[PLACE_IN] + e[INS]] - self.inputs(p, theta)
+        apart = np.abs(apart) / np.where(speeds, 1.0, h)
+        return bool(load * h / self.masses[p] < apart.max(initial=0.0))
 
     def inputs(self, p: int, theta: float) -> np.ndarray:
         """Return the inputs of function p, interpolated at fraction theta of the step."""

@@ -108,7 +108,14 @@ def learned(pausing_run: PausingRun) -> tuple[Any, ...]:
     The data are the current method, the settings, and limits and counters of the search for jumps of user functions.
     """
     functions = pausing_run.method.functions
-    arrays = copies([functions.samples.limit, functions.samples.changes, pausing_run.watch.table.change])
+    arrays = copies(
+        [
+            functions.samples.limit,
+            functions.samples.explained,
+            functions.samples.changes,
+            pausing_run.watch.table.change,
+        ]
+    )
     return pausing_run.method.present.name, pausing_run.settings, functions.false_alarms.copy(), arrays
 
 
@@ -123,4 +130,5 @@ def apply_learned(pausing_run: PausingRun, data: tuple[Any, ...]) -> None:
     if name != method.present.name:
         method.use(method.named(name))
     method.functions.false_alarms = false_alarms
-    restore([method.functions.samples.limit, method.functions.samples.changes, pausing_run.watch.table.change], arrays)
+    samples = method.functions.samples
+    restore([samples.limit, samples.explained, samples.changes, pausing_run.watch.table.change], arrays)

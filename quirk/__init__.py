@@ -28,6 +28,7 @@ _NAMES = {
         "CheckpointWarning",
         "ConvergenceError",
         "DegreesWarning",
+        "IgnoredPartWarning",
         "InconsistentStateError",
         "InputError",
         "OutputWarning",

@@ -117,8 +117,12 @@ class DegreesWarning(UserWarning):
     """Warning that an angle is probably in degrees: it exceeds a full turn and is a round number."""
 
 
+class IgnoredPartWarning(UserWarning):
+    """Warning that a kinematic analysis ignores parts of the system: a negative gap, or an event that would act."""
+
+
 class OutputWarning(UserWarning):
-    """Warning that output times are too far apart for a quantity that is integrated over them."""
+    """Warning that output times are too far apart for a quantity that is interpolated or integrated between them."""
 
 
 class RoundOffWarning(UserWarning):

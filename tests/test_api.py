@@ -62,6 +62,7 @@ NAMES = [
     "Friction",
     "GravityGradient",
     "GravityCompensation",
+    "IgnoredPartWarning",
     "Implicit",
     "InconsistentStateError",
     "InputError",

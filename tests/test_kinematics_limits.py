@@ -2,6 +2,7 @@
 
 import math
 import time
+import warnings
 from functools import partial
 
 import numpy as np
@@ -388,3 +389,26 @@ class TestWhatAnalysesStand:
         )
         linkage = FourBar("spatial", STEADY, plane=plane)
         linkage.check(quirk.kinematics(linkage.system, STEADY.times))
+
+
+def test_gaps_and_events_that_kinematics_ignores_are_named():
+    slide = quirk.Body.box("slide", 1.0, [0.2, 0.2, 0.2])
+    rail = quirk.Prismatic("rail", quirk.GROUND, slide, axis="x")
+    drive = quirk.Drive("drive", rail, quirk.Motion.sinusoid(0.5, 3.0))
+    system = quirk.System([slide, rail, drive])
+    parts = {
+        'Stop "part"': quirk.Stop("part", rail, upper=0.3),
+        'Rope "part"': quirk.Rope("part", quirk.GROUND, slide, length=0.3),
+        'Contact "part"': quirk.Contact(
+            "part", quirk.GROUND, slide, on_i=quirk.surface.plane([0.3, 0, 0], [-1, 0, 0]), on_j=quirk.surface.point()
+        ),
+    }
+    for title, part in parts.items():
+        message = f"the gap of {title} is negative from t = 0.22 s on, down to -0.2"
+        with pytest.warns(quirk.IgnoredPartWarning, match=message):
+            quirk.kinematics(system.with_parts(part), np.arange(0.0, 0.6, 0.02))
+    with pytest.warns(quirk.IgnoredPartWarning, match='Event "end" does not act'):
+        quirk.kinematics(system.with_parts(quirk.Event("end", "rail.travel", level=0.2, action="stop")), [0.0, 0.5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quirk.kinematics(system.with_parts(quirk.Stop("far", rail, upper=0.6)), [0.0, 0.5])

@@ -28,6 +28,8 @@ from quirk.util import validate
 from quirk.util.misuse import explained
 from quirk.util.progress import ProgressLine
 
+from .ignored_parts import warn_of_ignored_parts
+
 # In messages, bodies with less than this fraction of the largest velocity in an allowed motion count as at rest.
 STANDS_STILL = 1e-6
 # Rows with at least this fraction of the largest coefficient take part in a linear dependency.
@@ -141,6 +143,7 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
     finished = result(len(times), derivatives.states, derivatives.quadrants, "completed")
     finished.segments[0].derivatives = derivatives
     check_kept(finished, "kinematics")
+    warn_of_ignored_parts(system, finished.segments[0])
     return finished
 
 

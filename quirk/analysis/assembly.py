@@ -1,4 +1,4 @@
-"""Check of the constraints at a state, and assembly: search for the nearest state that satisfies them.
+"""Checks that a state satisfies the constraints, and assembly: search for the nearest state that does.
 
 Rows are the m scalar equations of all active constraints. The violation of a row is a length (m) or an angle (rad).
 """
@@ -22,24 +22,26 @@ from .nearest import nearest, reversed_joint
 if TYPE_CHECKING:
     from ..system.system import System
 
-# Violations below this fraction of the system's size (or speed) are rounding of input, which the projection removes at
-# the start of a run.
+# Tolerance for violations of constraints, as a fraction of the system's length, of its speed, or of 1 rad. Smaller
+# violations come from rounded input; the projection at the start of a run removes them.
 CONSISTENCY_TOLERANCE = 1e-8
 
-# Rates below this, 1/s, count as rest if no other speed is available for comparison.
+# Accepted velocity error of a system at rest, in lengths of the system per second.
 REST = 1e-12
 
-# Accepted round-off of positions, relative to the distance from the origin.
+# Fraction of the distance from the origin that is added to the system's length in tolerances: round-off of positions
+# increases with this distance.
 FAR = 1e-6
 
-# Accepted violation of rows dropped as redundant, in closure tolerances, for modified poses or velocities.
+# Tolerance for violations in a system with a closure tolerance, as a multiple of the latter: rows omitted as redundant
+# are not satisfied exactly after poses or velocities have changed.
 LEFT_OUT = 10.0
 
-# Displacement of a body since its declaration that is mentioned in messages: fraction of the system's size, or one
-# minus the cosine of half the angle.
+# Smallest displacement of a body since its declaration that is mentioned in messages: translation as a fraction of the
+# system's length, rotation as one minus the cosine of half the angle.
 MOVED = 1e-6
 
-# Units of rows and of their rates, for lengths and for angles.
+# Units of lengths and angles, and of their rates, in messages about constraint rows.
 UNITS = (("m", "rad"), ("m/s", "rad/s"))
 
 CURE = (
@@ -47,16 +49,16 @@ CURE = (
     "coordinates keep a redundant loop from closing, system.assemble(closure_tolerance=...) absorbs the error"
 )
 
-# The remedy for member {0} of a batch, whose state differs from that of the common system.
+# Remedy in messages about member {0} of a batch; `CURE` would assemble the system common to all members.
 CURE_OF_MEMBER = "or assemble it: batch.assemble([{0}])"
 
-# Violations below this fraction of the system's size may come from rounded coordinates.
+# Violations below this fraction of the system's length may come from rounded coordinates.
 ROUNDED = 1e-2
 
-# Rates are linear in the velocities; the second step removes the round-off of the first.
+# Number of Newton steps for velocities: the equations are linear, and the second step removes round-off of the first.
 VELOCITY_STEPS = 2
 
-# Velocity errors above this fraction of the largest velocity mean contradictory constraints.
+# Velocity errors above this fraction of the system's speed mean that the constraints are contradictory.
 CONTRADICTED = 1e-6
 
 
@@ -65,9 +67,9 @@ def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.n
 
     Returns
     -------
-    amount : (m,) size of the violation, m or rad
-    rate : (m,) size of its rate, m/s or rad/s
-    angular : (m,) bool, whether the row is an angle
+    amount : (m,) absolute violations, m or rad
+    rate : (m,) absolute rates of the violations, m/s or rad/s
+    angular : (m,) bool, whether the violation of each row is an angle
     """
     solver = system.plant.for_residuals
     found = solver.residuals(solver.slots.state_to_lanes(state.pack()), t)
@@ -75,10 +77,10 @@ def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.n
 
 
 def missing(model: Model, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the violations of m constraint rows, m or rad, and the rates of the violations, both (..., m).
+    """Return the absolute violations (..., m) of m constraint rows, m or rad, and their absolute rates (..., m).
 
-    `residuals` (..., m, 2) are the residuals Phi and their rates. Residuals that are sines of angles or squares of
-    lengths are converted to angles and lengths.
+    `residuals` (..., m, 2) contains the residuals Phi and their rates. Residuals that are sines of angles or
+    differences of squared lengths are converted to angles and lengths.
     """
     phi, phi_dot = np.moveaxis(residuals, -1, 0)
     scale = model.residual_scale
@@ -107,10 +109,9 @@ def check_consistent(system: System, state: State, t: float) -> None:
 
 
 def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Raise an InconsistentStateError if the poses violate a constraint; otherwise return sizes of the violations.
+    """Raise an InconsistentStateError if the poses violate a constraint; otherwise return `violations`.
 
-    The results are the violations (m,) of the m rows, their rates, and whether the rows are angles, as from
-    `violations`. `poses` describes the poses in the message, such as "initial poses".
+    `poses` describes the poses in the message, such as "initial poses".
     """
     amount, rate, angular = violations(system, state, t)
     # The compiled solver detects an undefined row quickly, the reference solver determines the cause.
@@ -133,8 +134,9 @@ def _check_violation(
 ) -> None:
     """Raise an InconsistentStateError if the violations `miss` (m,) of constraint rows exceed their tolerances.
 
-    The tolerance of each row is a fraction of its typical value in `size` (m,). `derivative` is 0 for violations of
-    poses and 1 for violations of velocities; `quantity` describes them in the message. t is the time, s.
+    The tolerances are a fixed fraction of the reference values `size` (m,), in the units of `miss`. `derivative` is 0
+    for violations of poses and 1 for violations of velocities; `quantity` describes the poses or velocities in the
+    message. t is the time, s.
     """
     excess = miss - max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack) * size
     worst = int(np.argmax(excess))
@@ -151,7 +153,7 @@ def _check_violation(
 def _inconsistent(violation: str, placed: str, remedy: str) -> InconsistentStateError:
     """Return an InconsistentStateError from the parts of its message.
 
-    `violation` states what is violated, `placed` the possible cause, and `remedy` what to correct.
+    `violation` is the clause about the violated constraint, `placed` a possible cause, and `remedy` the correction.
     """
     error = InconsistentStateError(f"{violation}{placed}{remedy}, {CURE}")
     error.violation = violation + remedy
@@ -159,10 +161,10 @@ def _inconsistent(violation: str, placed: str, remedy: str) -> InconsistentState
 
 
 def _driver_values(system: System, state: State, t: float, row: int, quantity: str, derivative: int) -> str:
-    """Return a sentence for errors with the prescribed and the actual value of a driver at a state and time t, s.
+    """Return text for an error message: the prescribed and the actual coordinate of a driver at time t, s.
 
-    `quantity` describes the poses or velocities in the message. `derivative` is 0 for the coordinate and 1 for its
-    rate. The string is empty if the constraint row with index `row` does not belong to a driver.
+    With `derivative` 1 the rates of the coordinate are given instead. `quantity` describes the poses or velocities in
+    the message. The string is empty if the constraint row with index `row` does not belong to a driver.
     """
     for placed in system.model.relations:
         motions = placed.relation.motions
@@ -179,9 +181,9 @@ def _driver_values(system: System, state: State, t: float, row: int, quantity: s
 
 
 def _construction_poses(constraint: Any, system: System, state: State) -> str:
-    """Return a sentence for errors with the poses that the bodies had when a constraint was constructed.
+    """Return a hint for an error message if bodies have moved since a constraint was constructed at their poses.
 
-    The string is empty if no body has moved since then.
+    The string is empty if no body has moved, or if the frames of the constraint were given in body coordinates.
     """
     made = made_with(constraint)
     if made is None or "frame_i" in made.arguments:
@@ -206,7 +208,7 @@ def _construction_poses(constraint: Any, system: System, state: State) -> str:
 
 
 def of_member(error: InconsistentStateError, number: int) -> InconsistentStateError:
-    """Return a copy of an error for member `number` of a batch; the remedy in its message is for a batch of systems."""
+    """Return a copy of an error with a message that suggests assembling member `number` of a batch of systems."""
     if not error.violation:
         return error
     return InconsistentStateError(f"{error.violation}, {CURE_OF_MEMBER.format(number)}")
@@ -284,10 +286,9 @@ def _check_assembled(system: System, state: State, t: float) -> None:
 
 
 def _tolerance_hint(system: System, miss: float) -> str:
-    """Return a sentence for an error message that suggests a closure tolerance, or an empty string.
+    """Return a hint for an error message that suggests a closure tolerance, or an empty string.
 
-    A tolerance is suggested if the violation `miss`, relative to the characteristic length of the system, is so small
-    that it may result from rounded coordinates.
+    The hint is given if the violation `miss`, relative to the system's length, may come from rounded coordinates.
     """
     if not miss <= ROUNDED:
         return ""

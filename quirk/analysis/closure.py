@@ -23,10 +23,11 @@ from .assembly import constraint_of, violations
 if TYPE_CHECKING:
     from ..system.system import System
 
-# Violations below this fraction of the system's size are round-off, and no offset is added for them.
+# Violations below this fraction of the system's length (or of 1 rad) are round-off; no offset is stored for them.
 ROUND_OFF = 1e-14
 
-# Number of passes, as an offset moves the origin of a frame, to which other rows refer.
+# Number of passes that compute the offsets. An offset moves the origin of a frame, which changes other rows of the
+# constraint; the second pass corrects them.
 PASSES = 2
 
 
@@ -56,7 +57,7 @@ class Closure:
     Attributes
     ----------
     tolerance : closure tolerance, m
-    offsets : offsets by name of constraint, one number for each row; see `quirk.constraints.offsets`
+    offsets : by name of the constraint, the offset of each of its rows; see `quirk.constraints.offsets`
     errors : list of Absorbed, largest first
     """
 
@@ -66,9 +67,9 @@ class Closure:
 
     @classmethod
     def of(cls, constraints: Iterable[Constraint], tolerance: float, offsets: Mapping[str, Any]) -> Closure:
-        """Return the closure errors for given `offsets` of the constraint rows, by name of the constraint.
+        """Return the closure errors for given offsets of constraint rows.
 
-        `tolerance` is in m.
+        `tolerance` is the closure tolerance, m. `offsets` contains the offsets of each constraint's rows by its name.
 
         Raises
         ------
@@ -109,18 +110,16 @@ class Closure:
 
 
 def _offset_sizes(constraint: Constraint, offsets: np.ndarray) -> list[Absorbed]:
-    """Return the nonzero offsets of a constraint, converted to lengths and angles.
+    """Return the nonzero offsets of a constraint as closure errors, that is, as lengths and angles.
 
-    `offsets` contains one value for each row.
+    `offsets` contains the offset of each row of the constraint.
     """
     rows = zip(constraint.labels, offsets, as_amounts(constraint, offsets.tolist()), strict=True)
     return [Absorbed(constraint.name, label, *amount) for label, offset, amount in rows if offset != 0.0]
 
 
 def absorbed(system: System, state: State, t: float) -> Closure:
-    """Return the closure errors that must be subtracted from the constraint rows at an assembled state.
-
-    With the corresponding offsets the state satisfies all constraint rows.
+    """Return the closure errors of an assembled state; with their offsets it satisfies all constraint rows.
 
     Raises
     ------
@@ -149,7 +148,10 @@ def absorbed(system: System, state: State, t: float) -> Closure:
 
 
 def _check_tolerance(system: System, closure: Closure, amount: np.ndarray) -> None:
-    """Raise an AssemblyError if a violation in `amount` (m,), m, exceeds the closure tolerance."""
+    """Raise an AssemblyError if a violation exceeds the closure tolerance.
+
+    `amount` (m,) contains the violations of all m rows as lengths, m.
+    """
     worst = int(np.argmax(amount))
     if amount[worst] > closure.tolerance:
         raise AssemblyError(

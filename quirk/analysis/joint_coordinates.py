@@ -53,7 +53,10 @@ def assembled(
 
 
 def _with_coordinates(system: System, state: State, t: float, targets: list[tuple[Joint, str, float]]) -> State:
-    """Return the state with the nearest poses that satisfy the constraints and the prescribed coordinates `targets`."""
+    """Return the state with the nearest poses that satisfy the constraints and have the prescribed coordinates.
+
+    `targets` contains the prescribed coordinates as triples; see the module's docstring.
+    """
     if not targets:
         return assemble(system, state, t)
     # Large displacements are subdivided, so that loops can follow.
@@ -79,9 +82,10 @@ def _with_coordinates(system: System, state: State, t: float, targets: list[tupl
 
 
 def _moving(system: System, state: State, start: State, t: float, speeds: list[tuple[Joint, str, float]]) -> State:
-    """Return the state with the nearest velocities that satisfy the constraints and the prescribed rates `speeds`.
+    """Return the state with the nearest velocities that satisfy the constraints and have the prescribed rates.
 
-    `state` contains the poses, and `start` the initial velocities.
+    `state` contains the poses, `start` the velocities to which the result is nearest, and `speeds` the prescribed
+    rates as triples: joint, name of the coordinate, and rate, rad/s or m/s.
     """
     if not speeds:
         # The drivers that hold the coordinates would also stop them.
@@ -97,9 +101,9 @@ def _moving(system: System, state: State, start: State, t: float, speeds: list[t
 
 
 def joint_targets(system: System, argument: str, values_by_joint: Mapping[str, Any]) -> list[tuple[Joint, str, float]]:
-    """Return prescribed coordinates or rates in a user's dict as triples: joint, name of the coordinate, and value.
+    """Return the coordinates or rates prescribed in a user's dict as triples: joint, coordinate name, and value.
 
-    `argument` is "coordinates" or "rates", for errors.
+    `argument` is the name of the user's argument, "coordinates" or "rates".
     """
     owner = f"System.assemble: {argument}"
     if not isinstance(values_by_joint, Mapping):

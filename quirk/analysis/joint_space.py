@@ -39,7 +39,7 @@ class JointSpace:
     ----------
     coordinates : f names such as "hinge rotation z", in the requested order
     mass_matrix : (f, f) symmetric and positive definite
-    bias : (f,) effort at qdd = 0 without gravity: Coriolis and centrifugal terms, and terms of enabled drivers
+    bias : (f,) efforts at qdd = 0 without gravity: Coriolis and centrifugal terms, and terms of enabled drivers
     gravity : (f,) efforts that balance the weight of all bodies
     applied : (f,) generalized forces of all force elements at this state
     velocities : (f, n, 6) velocities of all bodies for a unit rate of each coordinate: linear in the inertial frame,
@@ -100,7 +100,7 @@ def _momentum(model: Any, velocities: np.ndarray) -> np.ndarray:
 
 
 def _least_norm_motion(inverse: PseudoInverse, rows: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Return the motion z of least norm with rows @ z = rates, computed with iterative refinement.
+    """Return the least-norm solution z of rows @ z = rates, computed with iterative refinement.
 
     `inverse` is the pseudo-inverse of `rows`.
     """
@@ -111,7 +111,7 @@ def _least_norm_motion(inverse: PseudoInverse, rows: np.ndarray, rates: np.ndarr
 
 
 def _drives(coordinates: Any, system: System) -> list[Drive]:
-    """Return a list of drivers, one for each coordinate, that hold the coordinates constant.
+    """Return the drivers that hold joint coordinates constant, one for each coordinate.
 
     `coordinates` is the user's list of joint names or pairs (name, coordinate).
     """
@@ -136,10 +136,10 @@ def _drives(coordinates: Any, system: System) -> list[Drive]:
 
 
 def _check_independent(system: System, driven_system: System, drives: Sequence[Drive], state: State, t: float) -> int:
-    """Return the rank of all constraint rows with the drivers; raise an InputError if the coordinates are invalid.
+    """Return the rank of the constraint rows of `driven_system`; raise an InputError if the coordinates are invalid.
 
-    Coordinates are invalid if they are dependent or do not determine the motion. `driven_system` is the system with the
-    drivers `drives`, one for each coordinate.
+    `driven_system` is the system with the drivers `drives`, one for each joint coordinate. The coordinates are invalid
+    if they are dependent or do not determine the motion.
     """
     size, f = 6 * len(system.bodies), len(drives)
     before, after = (one.plant.solver().row_independence(state, t) for one in (system, driven_system))

@@ -19,21 +19,24 @@ from ..util.misuse import explained
 
 UNIQUE, IN_SUM, INDETERMINATE = "unique", "unique only in sum", "indeterminate"
 
-# Load shares, with torques relative to the length of the system, below this are round-off.
+# Loads of null multipliers of unit norm below this are round-off, with torques divided by the system's length. Also the
+# limit for the rate of a motor's coordinate, relative to the largest velocity of the motion.
 NO_SHARE = 1e-6
 
-# Quadratic forms and relative eigenvalues below this are zero; maximum number of degrees of freedom in the second-order
-# test.
+# Second-order test: eigenvalues of a quadratic form below this fraction of its largest one are zero; maximum number of
+# degrees of freedom for which the test is made.
 NO_FORM, MOST_BLOCKED = 1e-9, 30
+# Second-order test: quadratic forms below this multiple of the rank tolerance times the largest norm of b(z) are zero.
 ALMOST_NO_FORM = 100.0
 
-# Coefficients of a dependency of rows below this are round-off.
+# Coefficients below this are round-off, in linear dependencies of constraint rows.
 NO_PART = 1e-7
 
-# Number of singular values that are listed.
+# Number of the smallest singular values in a mobility report.
 SMALLEST = 5
 
-# Independent rows whose distance from other rows is below this are listed: they may be intended as dependent.
+# Independent rows are reported as nearly dependent if their relative distance from the span of other rows is below
+# this: they may be intended as dependent.
 NEARLY = 1e-4
 MOST_NAMED = 6
 
@@ -67,10 +70,10 @@ class Mobility:
     redundant_constraints : names of all constraints that share loads with other constraints
     null_motions : (f, n, 6) basis of the f allowed motions: velocities, inertial frame, and angular velocities, body
         axes; orthonormal in the mass metric
-    nearly_dependent : distance of each nearly dependent row from the span of the other rows, relative to its length, by
-        label; for bodies with equal mass and inertia
-    singular_values : smallest nonzero singular values of the rows, scaled to unit length, for bodies with equal mass
-        and inertia; a value close to zero indicates a nearly singular configuration
+    nearly_dependent : by label of each nearly dependent row, its distance from the span of the other rows divided by
+        its norm; computed as if all bodies had equal mass and inertia
+    singular_values : smallest nonzero singular values of the matrix of all rows, each row scaled to unit norm; computed
+        as if all bodies had equal mass and inertia. A value close to zero indicates a nearly singular configuration
     loads : uniqueness of the force and torque of each active constraint
     held_motors : names of `JointTorque`, `JointForce`, `Actuator` and `Controller` elements whose coordinate is fixed
         by the constraints, which balance their efforts
@@ -128,20 +131,14 @@ class Mobility:
 
 
 def nearly_dependent_text(rows: dict[str, float]) -> str:
-    """Return a line of text that lists nearly dependent rows; `rows` contains the distance of each row, by label.
-
-    The distance is that of the row from the span of the other rows, relative to its length.
-    """
+    """Return a line of text that lists nearly dependent rows; `rows` is `Mobility.nearly_dependent`."""
     listed = ", ".join(f"{label} ({distance:.1e})" for label, distance in list(rows.items())[:MOST_NAMED])
     more = f" and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
     return f"nearly redundant rows (distance from others): {listed}{more}"
 
 
 def nearly_dependent(model: Model, independence: RowIndependence) -> dict[str, float]:
-    """Return the distance of each nearly dependent row from the span of the other rows, by label, smallest first.
-
-    `independence` contains the mask of independent rows and the distance of each row from the others.
-    """
+    """Return `Mobility.nearly_dependent`: relative distances of nearly dependent rows by label, smallest first."""
     near = np.flatnonzero(independence.independent & (independence.distance < NEARLY))
     return {
         model.labels[row]: float(independence.distance[row]) for row in near[np.argsort(independence.distance[near])]
@@ -180,7 +177,10 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
 
 
 def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
-    """Return a basis (f, n, 6) of the velocities allowed by all constraints, with drivers at rest; see `Mobility`."""
+    """Return a basis (f, n, 6) of the velocities allowed by all constraints with drivers at rest.
+
+    The basis is that of `Mobility.null_motions`.
+    """
     model, metric, kin = solver.model, Metric.of_masses(solver.model), Kinematics.of(state)
     independence = solver.row_independence(state, t)
     A = metric.rows(in_body_axes(model, kin, spatial_rows(model, kin, t, solver.relations_at(state, t))))
@@ -188,9 +188,9 @@ def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
 
 
 def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the singular value decomposition U, s, V^T of the matrix D A, and the scale factors D (m,).
+    """Return the full singular value decomposition U, s, V^T of the matrix D A, and the scale factors D (m,).
 
-    D scales each row of A (m, k) to unit length. All singular vectors are included.
+    The diagonal matrix D scales each row of A (m, k) to unit norm.
     """
     length = np.linalg.norm(A, axis=1)
     D = 1.0 / np.where(length > 0, length, 1.0)
@@ -200,7 +200,7 @@ def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.n
 
 
 def _orthonormal(metric: Metric, motions: np.ndarray) -> np.ndarray:
-    """Return a basis (f, n, 6) of the span of f motions of n bodies that is orthonormal in a metric."""
+    """Return an orthonormal basis (f, n, 6), in a metric, of the space spanned by `motions`, f motions of n bodies."""
     if not len(motions):
         return motions
     coordinates = np.array([metric.coordinates(motion[:, :3], motion[:, 3:]) for motion in motions])
@@ -208,9 +208,9 @@ def _orthonormal(metric: Metric, motions: np.ndarray) -> np.ndarray:
 
 
 def _motions(metric: Metric, vectors: np.ndarray) -> np.ndarray:
-    """Return velocities of n bodies (f, n, 6) for f vectors `vectors` (f, 6 n) in coordinates of a metric.
+    """Return the velocities (f, n, 6) of n bodies for f vectors (f, 6 n) in the orthonormal coordinates of a metric.
 
-    Linear parts are in the inertial frame, angular parts in body axes.
+    Linear velocities are in the inertial frame, angular velocities in body axes.
     """
     n = len(metric.translation)
     return np.array([np.concatenate(metric.vector(z), axis=1) for z in vectors]).reshape(-1, n, 6)
@@ -284,8 +284,8 @@ def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
 def _dependent(dependencies: np.ndarray) -> list[int]:
     """Return the indices of redundant rows, one for each dependency between rows.
 
-    `dependencies` (k, m) are the coefficients of k linear dependencies between m rows. They are eliminated from the
-    last row on, so that the redundant row is the last one in each dependency.
+    `dependencies` (k, m) contains the coefficients of k linear dependencies between m rows. Gaussian elimination starts
+    at the last row, so that the redundant row is the last row with a nonzero coefficient in its dependency.
     """
     left, found = dependencies.copy(), []
     for row in range(dependencies.shape[1] - 1, -1, -1):
@@ -304,9 +304,10 @@ def _uniqueness(
 ) -> tuple[dict[str, Uniqueness], list[str]]:
     """Return the uniqueness of the load of each constraint, and the names of constraints that share loads.
 
-    `kin` contains the poses of the bodies, `rows` (m, n + 1, 6) are the result of `spatial_rows`, and
-    `null_multipliers` (k, m) are the null multipliers, which redistribute loads without effect on the motion.
-    Redistributions are tested for each constraint, and for the sum over the constraints between the same two bodies.
+    `kin` contains the poses of the n bodies, and `rows` (m, n + 1, 6) is the result of `spatial_rows`. Each of the k
+    null multipliers `null_multipliers` (k, m) redistributes loads without effect on the motion. A load is unique if no
+    null multiplier changes it, and unique only in sum if none changes the sum over all constraints between its two
+    bodies.
     """
     length = model.length
     changes: dict[str, np.ndarray] = {}

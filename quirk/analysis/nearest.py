@@ -26,32 +26,34 @@ from ..errors import AssemblyError
 if TYPE_CHECKING:
     from ..system.system import System
 
-# Cosine of the angle, about 78 degrees, beyond which joint frames are first rotated towards each other.
+# Cosine of the largest angle, about 78 degrees, between axes of a joint that should be aligned: beyond it a body is
+# rotated before the search, because above 90 degrees the search would converge to antiparallel axes.
 STEEP = 0.2
 
-# Maximum number of searches, each started from poses in which joint frames pointed in opposite directions.
+# Maximum number of searches; another one starts if the last one converged to a joint with antiparallel axes.
 MOST_RIGHTED = 4
 
-# Relative step size at which the search ends.
+# Size of a step (see `_Search._size`) below which the search has converged.
 CONVERGED = 1e-12
 
-# Maximum number of steps towards the start along the constraints, and of steps onto the constraints only, which follow
-# if the former fail.
+# Maximum number of steps that reduce both the violations and the distance to the start; if these fail, maximum number
+# of steps that reduce the violations only.
 MOST_STEPS, MOST_ALONE = 300, 100
 
-# The search fails if violations above CONTRADICTED, in rad or lengths of the system, do not fall below STALLED times
-# their minimum for MOST_STALLED steps.
+# The search fails if for MOST_STALLED steps the violation does not fall below STALLED times its minimum so far; smaller
+# violations than CONTRADICTED, in rad or lengths of the system, are accepted.
 CONTRADICTED, STALLED, MOST_STALLED = 1e-8, 0.99, 60
 
 # Largest rotation, rad, and displacement, in lengths of the system, of a body in one step.
 LONGEST_STEP = 0.5
 
-# Threshold for distances of rows far from the constraints, and its factor of reduction when the steps onto the
-# constraints are smaller than the violations by the factor SATISFIED.
+# Largest threshold for the distances of rows. It is multiplied by NEXT_THRESHOLD if the part of a step that corrects
+# violations is smaller than SATISFIED times the violation, because then a violated row has been omitted.
 FIRST_THRESHOLD, NEXT_THRESHOLD, SATISFIED = 0.1, 0.1, 0.1
 
-# h is estimated after steps that are along the constraints up to this fraction. Bounds of 1 / h; the upper one is
-# halved after every second step that exceeds SHORTER times the previous one, otherwise doubled.
+# ALONG: h is estimated from a step if less than this fraction of it corrects violations. SHORTEST_PULL, LONGEST_PULL:
+# bounds of 1 / h; the upper bound in use starts at 1, is doubled after a step with a fraction below ALONG, and halved
+# if the size of any other step exceeds SHORTER times that of the previous step.
 ALONG, SHORTEST_PULL, LONGEST_PULL, SHORTER = 0.3, 0.05, 3.0, 0.9
 
 
@@ -76,7 +78,7 @@ def nearest(system: System, start: State, t: float) -> State:
 
 
 def on_independent_rows(system: System, state: State, t: float) -> State:
-    """Return the state projected onto the independent constraint rows, so that it satisfies them up to round-off.
+    """Return the state projected onto the independent constraint rows, which it then satisfies up to round-off.
 
     If the projection fails, the state is returned unchanged.
     """
@@ -99,7 +101,7 @@ class _Search:
         self.unit = self.model.residual_scale * np.where(self.model.row_torque, 1.0, self.model.length)
 
     def from_state(self, state: State, max_steps: int, minimize_distance: bool) -> tuple[State, bool]:
-        """Return the state after at most `max_steps` iterations from `state`, and whether the rows are satisfied.
+        """Return the state after at most `max_steps` steps from `state`, and whether it satisfies all rows.
 
         If `minimize_distance`, the steps also reduce the distance to the start; otherwise they only reduce the
         violations.
@@ -156,7 +158,7 @@ class _Search:
     def _size(self, change: np.ndarray) -> float:
         """Return the size of a change (n, 6) of the poses: the largest rotation, rad, or relative displacement.
 
-        Displacements are divided by the characteristic length of the system.
+        Relative displacements are displacements divided by the characteristic length of the system.
         """
         return max(float(np.abs(change[:, 3:]).max()), float(np.abs(change[:, :3]).max()) / self.model.length)
 
@@ -182,17 +184,17 @@ class _Search:
 
 
 def _inverse_curvature(step: np.ndarray, change: np.ndarray) -> float:
-    """Return the inverse of the curvature of half the squared distance from the start along a step.
+    """Return 1 / h for the curvature h, along a step, of half the squared distance from the start.
 
-    It follows from `step` and the `change` of the gradient, both (6 n,) in coordinates of the mass metric. The result
-    is 1 if the curvature is not positive.
+    h is estimated from `step` and the `change` of the gradient, both (6 n,) in coordinates of the mass metric. The
+    result is 1 if h is not positive.
     """
     along = step @ change
     return float(np.clip((step @ step) / along, SHORTEST_PULL, LONGEST_PULL)) if along > 0 else 1.0
 
 
 def with_aligned_axes(system: System, start: State) -> State:
-    """Return the state with bodies rotated so that no joint has axes that should be aligned in opposite directions.
+    """Return the state with bodies rotated at joints whose axes deviate by about 90 degrees or more from alignment.
 
     Parallel and antiparallel axes both satisfy the constraint rows; for deviations above 90 degrees the search would
     converge to antiparallel axes.
@@ -219,9 +221,9 @@ def with_aligned_axes(system: System, start: State) -> State:
 
 
 def reversed_joint(system: System, state: State) -> tuple[Constraint, float] | None:
-    """Return the joint whose frames are misaligned most, and the angle between them (rad).
+    """Return the joint with the largest angle between axes that should be aligned, and this angle (rad).
 
-    The result is None if this angle is below 90 degrees.
+    The result is None if the angle does not exceed 90 degrees.
     """
     aligned = [(joint, ij, c) for joint, ij in system.model.joint_bodies for c in joint.aligned_axes]
     if not aligned:

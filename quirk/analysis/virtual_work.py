@@ -39,7 +39,7 @@ def virtual_work(system: System, state: State, t: float, displacement: Any) -> V
 
 
 def _checked(displacement: Any, bodies: int) -> np.ndarray:
-    """Return the user's displacement as an array (n, 6) for n = `bodies` bodies, or (k, n, 6) for k displacements.
+    """Return the user's virtual displacement of n = `bodies` bodies as an array (n, 6), or k of them as (k, n, 6).
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Replacements of numpy, `math` and built-in functions, for the evaluation of user functions on jets.
 
-A jet is a number with time derivatives and a gradient. NotTraceableError is raised for operations without replacement;
-the user function then runs in Python.
+A jet is a number with time derivatives and a gradient. Operations without replacement raise NotTraceableError; the user
+function then runs in Python.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from ..autodiff.jet import Jet, where
 from .expression import Derivative, Expression
 from .tracer import NotTraceableError
 
-# Maximum number of iterations of a loop. Loops are unrolled, so that longer ones would make long machine code.
+# Maximum number of iterations of a loop in a user function. Loops are unrolled, so that longer ones would give long
+# machine code.
 MOST_PASSES = 200
 
 
@@ -80,18 +81,21 @@ def _scalar_or_tuple(values: tuple[Any, ...]) -> Any:
 
 
 def _elementwise(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Return `function`, a function of `count` scalars, vectorized over array arguments."""
+    """Vectorize `function`, a function of `count` scalars, over arrays of jets or numbers."""
     of_arrays = np.frompyfunc(function, count, 1)
     return lambda *x: of_arrays(*x) if any(isinstance(part, np.ndarray) for part in x) else function(*x)
 
 
 def _method(name: str) -> Callable[[Any], Any]:
-    """Return a function that applies the numpy function `name`; for jets, numpy calls their method of this name."""
+    """Return a function that calls the numpy function `name`; for a jet, numpy calls the jet's method `name`."""
     return lambda x: getattr(np, name)(x)
 
 
 def _array(x: Any, dtype: Any = None) -> np.ndarray:
-    """Return an array of jets and numbers; raise NotTraceableError for a dtype that cannot hold jets."""
+    """Convert x to an array like `numpy.array`; arrays with jets have the dtype object.
+
+    For jets, a `dtype` other than float or object raises NotTraceableError.
+    """
     made = np.array(x, dtype=object)
     if not any(isinstance(entry, Jet) for entry in made.ravel()):
         return np.array(x, dtype=dtype)
@@ -100,7 +104,10 @@ def _array(x: Any, dtype: Any = None) -> np.ndarray:
 
 
 def _zeros(shape: Any, dtype: Any = None) -> np.ndarray:
-    """Return an array of zeros whose elements can be replaced by jets; raise NotTraceableError for other dtypes."""
+    """Return an array of zeros of dtype object, whose elements can be set to jets.
+
+    A `dtype` other than float or object raises NotTraceableError.
+    """
     _check_type(dtype)
     made = np.empty(shape, dtype=object)
     made.fill(0.0)
@@ -118,7 +125,7 @@ def _check_type(dtype: Any) -> None:
 
 
 def _logical(condition: Callable[..., Any], on_truths: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that combines truth values: by `condition` for Conditions of jets, otherwise by `on_truths`."""
+    """Return a logical function that calls `condition` for Conditions of jets, and `on_truths` for truth values."""
 
     def combined(*truths: Any) -> Any:
         return condition(*truths) if any(isinstance(x, Condition) for x in truths) else on_truths(*truths)
@@ -140,7 +147,7 @@ NUMPY: dict[str, Any] = {
     "deg2rad": lambda x: x * _RADIAN, "radians": lambda x: x * _RADIAN,
     "rad2deg": lambda x: x / _RADIAN, "degrees": lambda x: x / _RADIAN,
 }  # fmt: skip
-# numpy functions that work on arrays of jets without replacement.
+# Names of numpy functions and constants that need no replacement for arrays of jets.
 PLAIN = (
     "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "sqrt", "exp", "log", "cross",
     "dot", "vdot", "outer", "sum", "add", "subtract", "multiply", "divide", "negative", "concatenate", "stack",
@@ -177,9 +184,9 @@ BUILTINS: dict[str, Any] = {
 
 
 class TracedNames:
-    """Namespace that replaces a module in user functions, with replacements of some of its names.
+    """Namespace that replaces a module in user functions; it contains replacements of some functions of the module.
 
-    Access to any other name, or to a name that the user has set to something else, raises NotTraceableError.
+    Access to any other name, or to a name that the user has redefined in the module, raises NotTraceableError.
     """
 
     def __init__(
@@ -199,7 +206,7 @@ class TracedNames:
 
     @property
     def intact(self) -> bool:
-        """Whether all names of the module still have their original values."""
+        """Whether the user has redefined none of the replaced names of the module."""
         module, _, parts, originals = self._quirk_names
         own = all(getattr(module, name, None) is x for name, x in originals.items())
         return own and all(part.intact for part in parts.values())
@@ -210,7 +217,7 @@ _BUILT_IN = dict(vars(builtins))
 
 
 def has_own_builtins(function: types.FunctionType) -> bool:
-    """Whether a function uses Python's original built-in functions, and not replacements by the user."""
+    """Whether all built-in functions that a function uses are Python's original ones, not redefined by the user."""
     names = set(function.__code__.co_names) & _BUILT_IN.keys()
     untyped: Any = function  # not every type checker has `__builtins__`
     own: dict[str, Any] = untyped.__builtins__
@@ -226,7 +233,7 @@ def _is_genuine(x: Any) -> bool:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Replacements of the global names that user functions may use, for evaluation on numbers other than floats.
+    """Replacements of the global names that user functions may use, for evaluation on jets or tracers.
 
     Attributes
     ----------
@@ -234,7 +241,7 @@ class Vocabulary:
     quirk : QuIRK's functions by name
     builtins : built-in functions by name
     replacements : replacements of all functions above, by id of the original function
-    of_array : conversion of a global array that the user function reads
+    of_array : function that converts a global array that a user function reads to a read-only array
     """
 
     modules: dict[Any, TracedNames]
@@ -259,7 +266,7 @@ KNOWN: dict[int, Any] = {
     id(np.linalg.norm): norm,
     **{id(made): made for made in (where, minimum, maximum, clip, sign, heaviside, norm)},
 }
-# Types of constants that may be copied; no subclasses, because these may define their own operators.
+# Types of constants that a user function may read. Subclasses are excluded, as they may define their own operators.
 CONSTANTS = {int, float, str, bool, type(None), np.float64, np.int64, np.bool_, Jet, Expression, Derivative}
 
 
@@ -269,5 +276,5 @@ def _frozen(x: np.ndarray) -> np.ndarray:
     return frozen
 
 
-# Vocabulary for evaluation on jets, which constraints and laws use.
+# Replacements for the evaluation of user functions of constraints and force laws on jets.
 JETS = Vocabulary(MODULES, {"where": where}, BUILTINS, KNOWN, _frozen)

@@ -24,8 +24,8 @@ LONG = 256
 class Changes:
     """Selection of user functions that must run in Python, because other functions may modify values that they read.
 
-    The remaining functions are compiled, with the outside values that they read as constants. A run checks after the
-    actions of events, and at its end, that these values have not changed.
+    The remaining functions are compiled, with their outside values as constants. After the actions of events and at its
+    end, a run checks that these outside values have not changed.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Changes:
         self._known: dict[int, tuple[Any, Effects | None, Any]] = {}
 
     def __call__(self, function: Any) -> bool:
-        """Whether a function reads values that other functions may modify."""
+        """Whether a function reads outside values that functions called in Python may modify."""
         if not self._others:
             return False
         if id(function) not in self._known:
@@ -55,7 +55,7 @@ class Changes:
         return effects is not None and effects.remembers
 
     def may_alter(self, function: Any) -> bool:
-        """Whether a call of `function` may modify values that are read by functions called in Python."""
+        """Whether a call of `function` may modify outside values that are read by functions called in Python."""
         readers = [*self._others.values(), *(Effects(f) for f, reads, _ in self._known.values() if reads is None)]
         return any(self._others[id(function)].may_change(reader) for reader in readers)
 
@@ -73,7 +73,7 @@ def _title(function: Any) -> str:
 
 
 def _read_by(reads: Effects) -> dict[Any, Any]:
-    """Return the values of all outside variables and attributes that a function reads, in a comparable form."""
+    """Return keys that identify the outside values that a function reads, by variable or object; see `_value`."""
     found: dict[Any, Any] = {slot: _value(value) for slot, value in reads.values_of_slots()}
     for key, x in reads.objects.items():
         if isinstance(x, types.ModuleType):  # lazy modules may load attributes on first use
@@ -85,7 +85,7 @@ def _read_by(reads: Effects) -> dict[Any, Any]:
 
 
 def _is_unchanged(previous: dict[Any, Any], current: dict[Any, Any]) -> bool:
-    """Whether all values in `previous` are unchanged in `current`; `current` may contain additional values."""
+    """Whether two results of `_read_by` agree; `current` may contain additional variables and objects."""
     return previous.keys() <= current.keys() and all(value == current[key] for key, value in previous.items())
 
 

@@ -9,7 +9,7 @@ import types
 from .code_use import use_of
 from .tracer import NotTraceableError
 
-# Flags of generators and coroutines in code objects.
+# Flags in `co_flags` of the code of generators, coroutines and asynchronous generators.
 _GENERATES = 0x20 | 0x80 | 0x200
 
 # Allowed operations of Python 3.11 to 3.14: moves of values, arithmetic, comparisons, branches, loops, calls, reading

@@ -12,7 +12,8 @@ import numpy as np
 
 from .outputs_of_calls import CallSite, calls_of
 
-# Built-in functions without side effects other than printing; getattr, exec, globals and similar ones are excluded.
+# Built-in functions without side effects other than printing. Functions such as getattr, exec and globals, which may
+# access any name, are excluded.
 BUILTINS = {
     "abs", "all", "any", "ascii", "bin", "bool", "bytes", "callable", "chr", "complex", "dict", "divmod", "enumerate",
     "filter", "float", "format", "frozenset", "hasattr", "hash", "hex", "id", "int", "isinstance", "issubclass", "len",
@@ -21,8 +22,8 @@ BUILTINS = {
     "property", "staticmethod", "classmethod",
 }  # fmt: skip
 
-# Names of attributes, methods and functions of libraries that only read: of numbers, text, containers and arrays, of
-# `math`, numpy, `random` and `time`, and of the objects that QuIRK passes to user functions and actions.
+# Names of attributes, methods and functions that modify no outside value. They belong to numbers, text, containers and
+# arrays, to `math`, numpy, `random` and `time`, and to the objects that QuIRK passes to user functions and actions.
 _ATTRIBUTES_AS_TEXT = """
     real imag conjugate is_integer numerator denominator bit_length hex lower upper strip lstrip rstrip split join
     startswith endswith format replace find isdigit isalpha encode decode title get keys values items index count
@@ -52,7 +53,7 @@ MUTATING = {
     name for kind in (list, dict, set, bytearray, np.ndarray) for name in dir(kind) if not name.startswith("__")
 } - ATTRIBUTES
 
-# Attributes that give access to objects a function does not name.
+# Attributes through which a function may access variables and code of any other function.
 _REACHING = {
     "f_back", "f_builtins", "f_code", "f_globals", "f_locals", "f_trace", "gi_frame", "gi_code", "cr_frame", "ag_frame",
     "tb_frame", "tb_next", "cell_contents", "func_globals",
@@ -77,7 +78,7 @@ class CodeUse:
     modules : top-level names of imported modules
     stored_globals, stored_cells, stored_names : global names, closure variables and attributes that the code sets
     mutates : whether the code assigns to elements or uses in-place operators, which modify lists and arrays
-    calls : calls in the code
+    calls : function calls in the code
     """
 
     known: bool

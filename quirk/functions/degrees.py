@@ -11,14 +11,14 @@ from ..util import validate
 from .motion import Motion
 from .motion_kernels import PIECES, SINUSOID
 
-# Full turn with a margin for round-off, rad.
+# Largest angle accepted as radians without a warning, rad: a full turn with a margin for round-off.
 WHOLE_TURN = 2 * math.pi * (1 + 1e-12)
-# Angles in degrees are usually multiples of this.
+# Divisor of most angles given in degrees. No multiple of it is a fraction of pi, as angles in radians usually are.
 ROUND = 2.5
 
 
 def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> float:
-    """Return an angle (rad), or raise an InputError if its magnitude exceeds a full turn.
+    """Return the angle `value` (rad), or raise an InputError if its magnitude exceeds a full turn.
 
     `owner` and `argument` name the angle in the error message, and `otherwise` is appended to the message.
     """
@@ -29,7 +29,7 @@ def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> f
 
 
 def counting_turns(owner: str, argument: str, value: Any) -> float:
-    """Return an angle (rad) of any number of turns; warn if it was probably given in degrees.
+    """Return the angle `value` (rad), of any number of turns; warn if it was probably given in degrees.
 
     The warning is issued if the value exceeds 2 pi and is a multiple of ROUND (2.5), which is typical of degrees and
     impossible for multiples of pi.

@@ -11,11 +11,12 @@ from ..errors import InputError
 if TYPE_CHECKING:
     from .motion import Motion
 
-# Times of the check and interval of the finite differences, as fractions of the run, and the relative deviation that is
-# an error.
+# Times of the check and interval of the finite differences, as fractions of the duration of the run; relative deviation
+# above which a derivative is wrong.
 TRIAL_TIMES = np.array([0.07, 0.31, 0.47, 0.68, 0.93])
 DIFFERENCE, WRONG = 1e-5, 0.05
-# Smallest interval of finite differences relative to the time; shorter ones give only round-off.
+# Smallest interval of the finite differences, as a fraction of the largest time. For shorter intervals round-off
+# dominates the differences, and the check is skipped.
 RESOLUTION = 1e-8
 
 
@@ -23,7 +24,7 @@ def check_derivatives(motion: Motion, owner: str, start: float, end: float) -> N
     """Raise an InputError if the derivatives of a user function are wrong between the times `start` and `end`, s.
 
     The derivatives are compared with finite differences at several times. Times at which a function fails are skipped.
-    Because finite differences are meaningless at kinks, a derivative is rejected only if it disagrees at all times.
+    A derivative is rejected only if it is wrong at all times, because finite differences are meaningless at kinks.
     """
     times = start + (end - start) * TRIAL_TIMES
     step, known = DIFFERENCE * (end - start), int(motion.known)
@@ -44,7 +45,7 @@ def check_derivatives(motion: Motion, owner: str, start: float, end: float) -> N
 
 
 def _or_nan(motion: Motion, t: float, order: int) -> np.ndarray:
-    """Return the value and derivatives up to `order` at time t (s), or NaN if a function fails there."""
+    """Return the value and the first `order` time derivatives of a motion at time t (s), or NaN if a function fails."""
     try:
         with np.errstate(all="ignore"):
             return motion.derivatives(t, order)

@@ -34,10 +34,10 @@ from .object_kinds import (
     root_of,
 )
 
-# Methods that run when an object is created, not when it is used.
+# Special methods that run only when an object or class is created.
 MAKING = {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class_getitem__"}
 
-# Maximum number of objects that a function may reach; beyond this the analysis gives up.
+# Maximum number of objects analyzed for one function; the effects of a function that can access more are unknown.
 MOST_OBJECTS = 20_000
 
 
@@ -46,16 +46,16 @@ class _UnknownError(Exception):
 
 
 class Effects:
-    """Outside values that a function reads and may modify.
+    """Outside values that a user function reads and may modify; see the module's docstring.
 
     Attributes
     ----------
     known : False if some effects are unknown, so that the function may read and modify any value
-    slots : variables that the function reads: closure cells by id, and global names as (id of the globals, name)
-    objects : all objects with contents that the function can reach, by id
+    slots : variables that the function reads: ids of closure cells, and pairs (id of the global namespace, name)
+    objects : functions, modules, classes and mutable objects that the function can access, by id
     names : attributes that the function reads
     stored_slots, stored_names : variables and attributes that the function sets
-    mutates : whether the function may modify the contents of lists, arrays and other objects that it can reach
+    mutates : whether the function may modify the contents of the lists, arrays and other objects in `objects`
     fixed : whether the function reads only constants
     """
 
@@ -86,11 +86,11 @@ class Effects:
 
     @property
     def remembers(self) -> bool:
-        """Whether the function sets a variable or attribute that it also reads, and so keeps a state between calls."""
+        """Whether the function sets a variable or attribute that it also reads, so that calls are not independent."""
         return bool(self.stored_slots & self.slots) or bool(self.stored_names & self.names and self._holders)
 
     def may_change(self, other: Effects) -> bool:
-        """Whether a call of this function may modify values that another function, with the effects `other`, reads."""
+        """Whether this function may modify outside values that the function with the effects `other` reads."""
         if not self.known:
             return not other.fixed
         if not other.known:
@@ -193,7 +193,7 @@ class Effects:
             self._visit_all(vars(x).values())
 
     def _note_call(self, x: types.FunctionType, call: CallSite) -> None:
-        """Record whether a call in the function `x` may modify an array that is passed to receive the result."""
+        """Record whether a call in the function `x` may write its result to an array passed as an argument."""
         first = _variables(x).get(call.variable or "")
         if call.names:
             self.mutates |= call.may_give_output(of_module=isinstance(first, types.ModuleType))
@@ -246,7 +246,10 @@ class Effects:
         self._holders[id(x)] = x
 
     def _visit_class(self, x: type, creates: bool) -> None:
-        """Analyze a class whose objects the function uses; if `creates`, the function also creates such objects."""
+        """Analyze the class `x` of an object that the function uses.
+
+        If `creates`, the function may also create objects of the class, so that its constructor is analyzed.
+        """
         for base in x.__mro__:
             if root_of(base) in LIBRARIES or base.__module__ == "builtins":
                 continue

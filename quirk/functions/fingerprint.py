@@ -28,7 +28,7 @@ def fingerprint(function: Any) -> Any:
 
 
 def _variables_of(x: types.FunctionType) -> list[tuple[str, Any]]:
-    """Return the names and values of the global and closure variables that a function uses."""
+    """Return the outside values of a function as pairs of name and value."""
     code, cells = x.__code__, x.__closure__ or ()
     names = sorted(name for name in global_names(code) if name in x.__globals__)
     if not has_own_builtins(x):

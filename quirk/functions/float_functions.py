@@ -1,9 +1,9 @@
 """Replacements of `math`, numpy and built-in functions for user functions that are compiled to machine code.
 
 A user function is run once on tracers, objects that represent numbers and record the operations on them. For constant
-arguments each replacement is the original function. For tracers the machine code gives the same bits as the original,
-except for numpy functions that numpy computes with its own SIMD code (docs/forces.md). Operations without replacement
-raise NotTraceableError. A jet is a number with time derivatives and a gradient.
+arguments each replacement calls the original function. For tracers the results of the machine code are bit-identical
+with those of the original, except for functions that numpy computes with its own SIMD code (docs/forces.md). Operations
+without replacement raise NotTraceableError.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .tracer_conversions import frozen
 
 
 def _chosen_by_user(condition: Any, a: Any, b: Any) -> Any:
-    """Replacement of `quirk.where` in compiled functions: return `a` where a condition is true and `b` otherwise.
+    """Return `a` where a condition is true and `b` otherwise, as the replacement of `quirk.where`.
 
     The arguments must be scalars.
     """

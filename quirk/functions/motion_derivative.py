@@ -11,7 +11,7 @@ from .motion_kernels import FUNCTION, PIECES, SINUSOID
 def derivative_of(motion: Motion) -> Motion:
     """Return the time derivative of a motion, as a motion.
 
-    The derivative of a user function has one available time derivative fewer than the function.
+    If the motion is a user function with k available time derivatives, the result has k - 1.
     """
     return Motion.sum([_derivative_alone(part) for part in motion.parts])
 

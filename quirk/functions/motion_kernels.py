@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 PIECES, SINUSOID, FUNCTION = range(3)
 
-# Integers that describe each motion: its kind, the indices of its breaks and coefficients in `MotionTable.numbers` (the
-# period precedes the breaks), the number of pieces and of coefficients of each, the address of its function, and the
-# index of the motion that is added to it, or 0 for none: motion 0 is never added to another.
+# Offsets of the integers that describe each motion: its kind, the indices of its first break and first coefficient in
+# `MotionTable.numbers` (the period precedes the breaks), the number of pieces, the number of coefficients per piece,
+# the address of its function, and the index of the motion that is added to it, or 0 for none (motion 0 is never added).
 KIND, BREAKS, COEFFICIENTS, COUNT, TERMS, ADDRESS, NEXT = range(7)
 MOTION_SIZE = 7
 
@@ -34,8 +34,8 @@ class MotionTable(NamedTuple):
 
     Attributes
     ----------
-    entries : MOTION_SIZE integers per motion, which are at the offsets KIND to NEXT
-    numbers : periods, breaks and coefficients of all motions
+    entries : MOTION_SIZE integers for each motion, with the meanings KIND to NEXT
+    numbers : periods (s), breaks (s) and coefficients of all motions
     """
 
     entries: np.ndarray
@@ -89,8 +89,8 @@ def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndar
 def add_taylor(table: MotionTable, e: int, t: float, order: int, out: np.ndarray, first: int) -> None:
     """Add the Taylor coefficients at time t (s) of a piecewise polynomial or sinusoid to `out`.
 
-    Coefficient k is added to out[first + k], up to `order`. The integers that describe the motion begin at index e of
-    table.entries.
+    Coefficient k is added to out[first + k], for k up to `order`. The integers that describe the motion begin at index
+    e of table.entries.
     """
     if table.entries[e + KIND] == SINUSOID:
         add_sinusoid(table.numbers, table.entries[e + COEFFICIENTS], t, order, out, first)
@@ -119,8 +119,8 @@ def add_taylor(table: MotionTable, e: int, t: float, order: int, out: np.ndarray
 def add_sinusoid(numbers: np.ndarray, o: int, t: float, order: int, out: np.ndarray, first: int) -> None:
     """Add the Taylor coefficients at time t (s) of a sinusoid to `out`.
 
-    Coefficient k is added to out[first + k], up to `order`. Amplitude, angular frequency (rad/s), phase (rad) and mean
-    are numbers[o : o + 4].
+    Coefficient k is added to out[first + k], for k up to `order`. Amplitude, angular frequency (rad/s), phase (rad) and
+    mean are numbers[o : o + 4].
     """
     amplitude, frequency, phase = numbers[o], numbers[o + 1], numbers[o + 2]
     power = amplitude

@@ -28,12 +28,13 @@ from .tracer_arrays import (
 )
 from .tracer_conversions import as_constant, as_float_tracer, is_traced, to_float64
 
-# Maximum number of positional arguments; further ones would be an array for the result, and similar.
+# Number of positional arguments that replacements of numpy functions accept, if not 2. Further arguments of numpy's
+# functions, such as an output array, are not supported.
 MOST_ARGUMENTS = {"where": 3, "clip": 3}
 
 
 def of_numpy(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement of the numpy function `name`: it calls `of_tracers` if any argument is a tracer."""
+    """Return a replacement of the numpy function `name`, which calls `of_tracers` if an argument contains a tracer."""
     original = getattr(np.linalg, name) if name == "norm" else getattr(np, name)
     most = original.nin if isinstance(original, np.ufunc) else MOST_ARGUMENTS.get(name, 2)
 
@@ -55,12 +56,12 @@ def of_numpy(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _elements(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a replacement of the numpy function `name` that applies `of_tracers` to each element of arrays."""
+    """Return a replacement of the numpy function `name`, which applies `of_tracers` to each element of arrays."""
     return of_numpy(name, lambda *x: elementwise(of_tracers, getattr(np, name), *map(as_float_tracer, x)))
 
 
 def _of_library(name: str, symbol: str) -> Callable[..., Any]:
-    """Return a replacement of the numpy function `name`: for tracers it calls the C library's function `symbol`."""
+    """Return a replacement of the numpy function `name`, which calls the C library's function `symbol` for tracers."""
 
     def of_tracer(*x: Any) -> Any:
         numbers = [operand(number)[0] for number in x]
@@ -81,7 +82,7 @@ def _choose(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _np_reciprocal(x: Any) -> Any:
-    """Return 1 / x.
+    """Return 1 / x, like `numpy.reciprocal`.
 
     NotTraceableError is raised if x may be an integer, because numpy then returns an integer.
     """
@@ -127,7 +128,7 @@ def _where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _truths(condition: Any) -> np.ndarray:
-    """Return a condition as an array of truth values; a NotTraceableError is raised if it consists of numbers."""
+    """Convert a condition to an array of truth values; a NotTraceableError is raised if it contains numbers."""
     data = data_of(condition)
     if data.dtype != TRUTH and not all(isinstance(x, Truth | np.bool_) for x in data.flat):
         raise NotTraceableError("a number in place of a condition")
@@ -141,7 +142,7 @@ def _not(x: Any) -> Any:
 
 
 def _both(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return a replacement of numpy's logical function that combines two truth values by the operator `combine`."""
+    """Return a replacement of a logical function of numpy, which combines two truth values by `combine`."""
 
     def combined(a: Any, b: Any) -> Any:
         if not all(isinstance(x, Truth) or type(x) in (bool, np.bool_) for x in (a, b)):

@@ -20,7 +20,7 @@ LIBRARIES = {
 # Types of immutable values.
 CONSTANTS = (int, float, complex, bool, str, bytes, type(None), type(...), range, slice, np.generic, np.dtype)
 
-# Py_TPFLAGS_HEAPTYPE: classes defined by a class statement.
+# Flag Py_TPFLAGS_HEAPTYPE of classes defined by a class statement.
 _HEAP_TYPE = 1 << 9
 LEAVES = {*CONSTANTS, types.CodeType, types.NotImplementedType}
 CONTAINERS = {
@@ -63,7 +63,7 @@ def acts_when_set(x: Any) -> bool:
 
 
 def has_contents(x: Any) -> bool:
-    """Whether an object has contents besides its attributes, such as the elements of a list or array."""
+    """Whether an object may have contents besides its attributes, such as the elements of a list or array."""
     if isinstance(x, types.ModuleType | type | types.FunctionType):
         return False
     kinds = [base for base in type(x).__mro__ if is_user_made(base)]

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Number of arguments of array methods before the result; functions of numpy take the array before these.
+# Number of positional arguments of array methods before the output array. The numpy function of the same name has one
+# more, the input array.
 _BEFORE_OUTPUT = {
     "all": 1, "any": 1, "argmax": 1, "argmin": 1, "clip": 2, "compress": 2, "cumprod": 2, "cumsum": 2, "dot": 1,
     "max": 1, "mean": 2, "min": 1, "prod": 2, "round": 1, "std": 2, "sum": 2, "take": 2, "trace": 4, "var": 2,
@@ -26,12 +27,12 @@ _CALLS = {"CALL", "CALL_KW", "CALL_FUNCTION_EX"}
 
 @dataclass(frozen=True)
 class CallSite:
-    """A call in the bytecode of a function.
+    """A call in the bytecode of a function, such as ``np.add(a, b)``.
 
     Attributes
     ----------
-    variable : global or closure variable at the start of the called expression, or None
-    names : attributes in the called expression, the last of which is called; empty if the variable itself is called
+    variable : global or closure variable at the start of the called expression, such as "np", or None
+    names : attributes in the called expression, such as "add"; empty if the variable itself is called
     argument_count : number of arguments; infinite if a sequence is unpacked
     """
 
@@ -40,10 +41,10 @@ class CallSite:
     argument_count: float
 
     def may_give_output(self, *, of_module: bool, names: Collection[str] = ()) -> bool:
-        """Whether the call has so many arguments that one of them may be the output array.
+        """Whether the number of arguments is so large that one of them may be the output array.
 
-        `of_module` is true if the function belongs to a module. `names` are possible names of the function, for calls
-        whose attribute names are empty.
+        `of_module` is true for a function of a module, and false for a method. `names` are the possible names of the
+        called function if the attribute `names` is empty.
         """
         return any(self.argument_count > _arguments_before_output(name, of_module) for name in self.names or names)
 
@@ -62,7 +63,7 @@ def _arguments_before_output(name: str, of_module: bool) -> float:
 def calls_of(instructions: Sequence[dis.Instruction]) -> frozenset[CallSite]:
     """Return the calls among the bytecode instructions of a function; nested functions are excluded.
 
-    A call and the called expression are matched by their common start position in the source.
+    A call and the expression that it calls are recognized by the same start position in the source.
     """
     variables: dict[object, str] = {}
     names: dict[object, set[str]] = {}

@@ -15,14 +15,14 @@ from .array_api import short_range
 from .tracer import NotTraceableError, Tracer, Truth, checked, chosen, operand, with_value
 from .tracer_conversions import is_traced, to_float
 
-# Since Python 3.12 `sum` uses compensated summation for floats.
+# Whether `sum` uses compensated summation for floats, as since Python 3.12; machine code adds without compensation.
 SUM_COMPENSATES = sys.version_info >= (3, 12)
 
 
 def _of_math(name: str, of_jet: Callable[..., Any], symbol: str = "") -> Callable[..., Any]:
-    """Return a replacement of the `math` function `name`: for tracers it applies `of_jet` to their jets.
+    """Return a replacement of the `math` function `name`, which applies `of_jet` to the jets of tracers.
 
-    `symbol` is the name of the function in the C library if there is one.
+    `symbol` is the name of the function in the C library if it differs from `name`.
     """
     original = getattr(math, name)
 
@@ -38,7 +38,7 @@ def _of_math(name: str, of_jet: Callable[..., Any], symbol: str = "") -> Callabl
 
 
 def _least(precedes: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Return a replacement of `min` or `max` with the comparison `precedes`; of equal values the first is returned."""
+    """Return a replacement of `min` or `max`, which compares by `precedes`; the first of equal values is returned."""
 
     def better(a: Any, b: Any) -> Any:
         truth = precedes(b, a)

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-# Smallest jump of a derivative that affects integration, measured by its effect on the value over one polynomial piece,
-# relative to the range of the spline.
+# Smallest jump of a derivative that affects integration steps: its effect on the value over one polynomial piece, as a
+# fraction of the range of the spline.
 KINK = 1e-10
 
 
@@ -15,8 +15,8 @@ def interpolated(x: np.ndarray, y: np.ndarray, degree: int, periodic: bool) -> t
     """Return the interpolating spline of the values y (n, ...) at increasing x (n,), as p polynomial pieces.
 
     The results are the boundaries (p + 1,) of the pieces and their coefficients (p, ..., degree + 1), in ascending
-    powers of the distance from the start of the piece. A periodic spline requires y[0] = y[-1]; others have fewer than
-    n - 1 pieces, because of the not-a-knot conditions at the ends.
+    powers of the distance from the start of the piece. A periodic spline requires y[0] = y[-1]. Other splines have
+    fewer than n - 1 pieces, because of the not-a-knot conditions at the ends.
     """
     from scipy.interpolate import make_interp_spline  # its import takes 0.2 s
 

@@ -1,9 +1,9 @@
 """Tracers: placeholders for numbers, which record the operations of a user function.
 
-A tracer supports only operations whose machine code gives the same bits as Python; all others raise NotTraceableError,
-and the function then runs in Python. Where Python could raise an error, as for 1/0, the result is recorded to be
-checked at run time (`checking`): if it is not finite, the Python function is called instead. A tracer contains a jet, a
-number with derivatives, whose components are traced values, which emit instructions.
+A tracer supports only operations whose machine code gives bit-identical results with Python; all others raise
+NotTraceableError, and the function then runs in Python. Results for which Python may raise an error, such as 1/0, are
+recorded (`checking`) and checked at run time: if one is not finite, the Python function is called instead. A tracer
+contains a jet, a number with derivatives. The components of the jet are traced values, which emit instructions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class NotTraceableError(BranchingError):
 
 @contextmanager
 def checking() -> Iterator[list[Any]]:
-    """Context manager that collects the results for which Python would raise an error if they are not finite."""
+    """Context manager that collects the results for which Python may raise an error if they are not finite."""
     before, Tracer.checks = Tracer.checks, []
     try:
         yield Tracer.checks
@@ -35,7 +35,7 @@ def checking() -> Iterator[list[Any]]:
 
 
 def refusing(message: str) -> Callable[..., Any]:
-    """Return a function that, for any arguments, raises NotTraceableError with the message `message`."""
+    """Return a function that raises NotTraceableError with the message `message` for any arguments."""
 
     def refused(*arguments: Any, **named: Any) -> Any:
         raise NotTraceableError(message)
@@ -64,9 +64,9 @@ class Tracer(_Opaque):
     Attributes
     ----------
     _quirk_jet : the number with its derivatives
-    _quirk_numpy : whether the number is a numpy.float64 in Python, whose operations raise no errors, and not a float
-    _quirk_integer : True if the number is an integer in Python, whose zero has no sign; None if it is not; a condition
-        of the machine code if this is unknown
+    _quirk_numpy : whether the number is a numpy.float64 in Python and not a float; its operations raise no errors
+    _quirk_integer : True if the number is an integer in Python, whose zero has no sign; None if it is a float; a
+        Condition, evaluated by the machine code, if it may be either
     """
 
     __slots__ = ("_quirk_integer", "_quirk_jet", "_quirk_numpy")
@@ -172,12 +172,12 @@ class Truth(_Opaque):
         return Truth(combine(self._quirk_condition, bool(truth)), self._quirk_numpy or type(truth) is np.bool_)
 
 
-# Types of constants that can be combined with tracers, and whether the result is a numpy number.
+# Types of constants that can be combined with tracers by arithmetic; the value is True if the result is a numpy number.
 CONSTANTS = {float: False, int: False, bool: False, np.float64: True, np.int64: True}
 
 
 def operand(x: Any) -> tuple[Any, bool, Any]:
-    """Return x as a jet or float, whether it is a numpy number in Python, and whether it is an integer there.
+    """Return a number x as a jet or float, with the attributes `_quirk_numpy` and `_quirk_integer` of a `Tracer`.
 
     NotTraceableError is raised if x is not a number.
     """
@@ -207,7 +207,7 @@ def _combined(left: Tracer, right: Any, combine: Callable[[Any, Any], Any], rais
 
 
 def checked(x: Tracer) -> Tracer:
-    """Record x as a result for which Python would raise an error if it is not finite, and return x."""
+    """Record x as a result that must be finite at run time, because Python may otherwise raise an error; return x."""
     Tracer.checks.append(x._quirk_jet.value)
     return x
 
@@ -224,10 +224,9 @@ def _compared(name: str, left: Tracer, right: Any) -> Any:
 
 
 def value_of(name: str, *arguments: Any) -> Any:
-    """Return the value of the C library's function `name` for jets and floats, without derivatives.
+    """Return the value, without derivatives, of the C library's function `name` for jets and floats.
 
-    The result is None if the values of the jets are numbers with such functions as methods, such as dual numbers,
-    instead of floats or traced values.
+    The result is None if the value of a jet is neither a float nor a traced value, such as a dual number.
     """
     values = [x.value if isinstance(x, Jet) else x for x in arguments]
     first = next((x for x in values if isinstance(x, TracedValue)), None)
@@ -260,12 +259,12 @@ def quotient(a: Any, b: Any) -> Jet:
 
 
 def is_scalar(*numbers: Any) -> bool:
-    """Whether any argument is a special number, such as a dual number, instead of a float or traced value."""
+    """Whether any argument is neither a float nor a traced value, such as a dual number."""
     return not all(isinstance(x, float | TracedValue) for x in numbers)
 
 
 def power(a: Any, b: Any) -> Jet:
-    """Return the power a**b of floats or jets, with the value returned by `pow` of the C library."""
+    """Return the power a**b of floats or jets, with the value of the C library's `pow`."""
     jet = a**b if isinstance(a, Jet) else b.constant(a) ** b
     return with_value(jet, "pow", a, b)
 

@@ -1,7 +1,7 @@
 """Arrays of tracers, which record the operations of user functions on arrays.
 
-A tracer is a placeholder for a number that is unknown until the machine code runs. "Data" are numpy arrays of dtype
-object with tracers and floats, or numpy arrays of constant integers or truth values.
+A tracer is a placeholder for a number that is unknown until the machine code runs. The word "data" stands for a numpy
+array of dtype object with tracers and floats, or a numpy array of constant integers or truth values.
 """
 
 from __future__ import annotations
@@ -235,12 +235,12 @@ def data_of(x: Any) -> np.ndarray:
 
 
 def real(data: np.ndarray) -> np.ndarray:
-    """Return a copy of data in which integers are converted to floats."""
+    """Return data with integers and truth values converted to floats."""
     return data if data.dtype == object else data.astype(float).astype(object)
 
 
 def wrapped(data: Any) -> Any:
-    """Return data in the form in which numpy would return them: as an array, or as a scalar if there are no axes."""
+    """Return data as a TracerArray, or as a scalar if the data have no axes, like results of numpy functions."""
     if isinstance(data, np.ndarray) and data.ndim:
         return TracerArray(data)
     x = data[()] if isinstance(data, np.ndarray) else data
@@ -250,7 +250,7 @@ def wrapped(data: Any) -> Any:
 
 
 def constant(*data: np.ndarray) -> bool:
-    """Whether arrays consist of constants only, without tracers and unknown truth values."""
+    """Whether data contain only constants, and no tracers or unknown truth values."""
     return not any(isinstance(x, Tracer | Truth) for one in data if one.dtype == object for x in one.flat)
 
 
@@ -297,7 +297,7 @@ def elementwise(function: Callable[..., Any], of_numpy: Callable[..., Any], *arg
 
 
 def _element(x: Any) -> Any:
-    """Return an element of data as the scalar type in which numpy computes with it."""
+    """Return an element of data as the scalar type that numpy uses: floats become numpy.float64."""
     return np.float64(x) if type(x) is float else x
 
 
@@ -367,7 +367,7 @@ def _unknown_truths(data: np.ndarray) -> bool:
 
 
 def _index(index: Any) -> Any:
-    """Check an index, and return it as numpy requires; raise NotTraceableError for unsupported types."""
+    """Convert an index of a TracerArray to one of a numpy array; raise NotTraceableError for unsupported types."""
     if type(index) is tuple:
         return tuple(_index(part) for part in index)
     if type(index) is TracerArray:

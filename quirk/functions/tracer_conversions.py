@@ -20,7 +20,7 @@ def is_traced(x: Any) -> bool:
 
 
 def as_constant(x: Any) -> Any:
-    """Return a constant as an ordinary Python or numpy value."""
+    """Convert a constant, such as a TracerArray without tracers, to a Python or numpy object."""
     if type(x) in (list, tuple):
         return type(x)(map(as_constant, x))
     if x is to_float or x is to_float64:
@@ -34,12 +34,12 @@ def as_float_tracer(x: Any) -> Any:
 
 
 def to_float(x: Any = 0.0) -> Any:
-    """Return a tracer or number as a Python float."""
+    """Convert a tracer or number to a Python float, or to a tracer of one."""
     return Tracer(x._quirk_jet, False) if isinstance(x, Tracer) else float(x)
 
 
 def to_float64(x: Any = 0.0) -> Any:
-    """Return a tracer or number as a numpy.float64."""
+    """Convert a tracer or number to a numpy.float64, or to a tracer of one."""
     return Tracer(x._quirk_jet, True) if isinstance(x, Tracer) else from_numpy(np.float64(as_constant(x)))
 
 

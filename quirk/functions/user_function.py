@@ -2,9 +2,9 @@
 
 Jets are numbers with derivatives; tracers are placeholders for numbers that record operations. The functions of `math`
 and numpy would convert such arguments to floats or branch on them. In a copy, the global and closure names therefore
-refer to replacements of these functions. Only listed operations, functions and values are allowed; lists, dicts, arrays
-and objects are read-only. A copy is therefore purely arithmetic, and a single run records the operations for all times.
-Everything else raises NotTraceableError.
+refer to replacements of these functions. Only operations, functions and values from lists are allowed; others raise
+NotTraceableError. Lists, dicts, arrays and objects are read-only. A copy therefore performs only arithmetic, and a
+single run of it records the operations for all times.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .tracer_conversions import traced_arguments, untraced
 
 
 class _Copies:
-    """Cache of the copies of user functions that have been made so far.
+    """Cache of the copies of user functions.
 
     Attributes
     ----------
@@ -106,8 +106,8 @@ def of_floats(
 ) -> tuple[Any, list[Any]]:
     """Evaluate a user function of floats and arrays on jets.
 
-    Returns the result and a list of values to be checked: if one of them is not finite, Python would raise an error or
-    return another result. `wrap` converts arguments that are neither numbers nor arrays.
+    The results are the function value and a list of values to be checked: if one of them is not finite, Python may have
+    raised an error or returned another result. `wrap` converts arguments that are neither numbers nor arrays.
     """
     function = python_of(function)
     if getattr(type(function), "takes_jets", False):
@@ -168,7 +168,7 @@ def _with_jets(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _replacement(x: Any, copies: _Copies) -> Any:
-    """Return the replacement of the value x in a copied function."""
+    """Return the replacement of the outside value x in a copied function, or x if it needs none."""
     x, vocabulary = python_of(x), copies.vocabulary
     if id(x) in vocabulary.replacements:
         return vocabulary.replacements[id(x)]

@@ -21,7 +21,8 @@ ACCURATE, NOTHING = 1e-2, 1e-9
 def warn_of_inaccurate_loads(path: Interpolant, place: Abscissa, flat: np.ndarray, angles: np.ndarray | None) -> None:
     """Issue an OutputWarning if accelerations, and thus loads and energies, are inaccurate at interpolated states.
 
-    The estimate is the difference from the accelerations at states that are interpolated with one derivative less.
+    The estimate is the difference from the accelerations at states that are interpolated with one derivative less. It
+    is computed for one point of each interval, that nearest to its middle, where errors are largest.
 
     Parameters
     ----------
@@ -29,6 +30,10 @@ def warn_of_inaccurate_loads(path: Interpolant, place: Abscissa, flat: np.ndarra
     flat : (p, 13 n + k) interpolated state vectors
     angles : (p, K, 3) joint angles, rad, or None if no force law reads them
     """
+    order = np.lexsort((np.abs(place.x - 0.5), place.interval))
+    middle = order[np.unique(place.interval[order], return_index=True)[1]]
+    place, flat = Abscissa(place.interval[middle], place.x[middle]), flat[middle]
+    angles = None if angles is None else angles[middle]
     length, time, h = path.segment.model.length, path.time(place), path.lengths(place)
     coarser = path.states(place, coarser=True)
     fine, coarse = (dynamics_along(path.solver, time, states, angles) for states in (flat, coarser))

@@ -13,9 +13,9 @@ Kernel = Callable[..., Any]
 
 
 class ByClass:
-    """Function that runs a different kernel for each record class of one of its arguments.
+    """Function that calls a different kernel for each record class of one of its arguments.
 
-    Kernels call it like a kernel; its kernel is selected when they are compiled.
+    Kernels call the function like a kernel. The kernel that it calls is selected when the calling kernel is compiled.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class ByClass:
         return self.kernel_for(arguments[self._position].record_class)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the kernel for these arguments as plain Python."""
+        """Call the kernel for the class of the selecting argument as plain Python."""
         return self.kernel_for(type(arguments[self._position]))(*arguments)
 
 
@@ -53,19 +53,19 @@ class ByClassType(types.Callable, types.Opaque):
 
     @property
     def key(self) -> Any:
-        """Key by which numba compares types; it is equal for equal types."""
+        """Key by which numba compares types: the function."""
         return self.function
 
     def get_call_type(self, context: Any, arguments: Any, named: Any) -> Any:
-        """Return the signature of the kernel for arguments of these types."""
+        """Return the signature of the kernel that is called for arguments of the numba types `arguments`."""
         return types.Dispatcher(self.function.of_types(arguments)).get_call_type(context, arguments, named)
 
     def get_call_signatures(self) -> tuple[list[Any], bool]:
-        """Return no signatures, because the signatures of the kernels are determined at each call."""
+        """Return no signatures, because each call determines its kernel and the signature of this kernel."""
         return [], True
 
     def get_impl_key(self, signature: Any) -> Any:
-        """Return the key by which numba finds the compiled kernel."""
+        """Return the key by which numba finds the compiled kernel for the argument types in `signature`."""
         return types.Dispatcher(self.function.of_types(signature.args)).get_impl_key(signature)
 
 
@@ -79,5 +79,5 @@ def _typed(value: ByClass, context: Any) -> ByClassType:
 
 @lower_constant(ByClassType)
 def _constant(context: Any, builder: Any, kind: ByClassType, value: ByClass) -> Any:
-    """Emit a placeholder for a `ByClass` object, whose kernel is selected when its callers are compiled."""
+    """Emit a placeholder for a `ByClass` object, which machine code does not use after its kernel is selected."""
     return context.get_dummy_value()

@@ -42,9 +42,9 @@ from .compile_times import duration_text, expected_time, record_time
 from .kernel_sources import kernel_digest
 
 DIGEST = 32
-# Maximum size of a file that is read, bytes; far above the size of any compiled entry.
+# Maximum size of a cache file that is read, bytes; far above the size of any compiled entry.
 LARGEST = 1 << 28
-# Maximum wait for another process to compile the same entry, s; then this process compiles it itself.
+# Maximum time of waiting for another process that compiles the same entry, s. Afterwards this process compiles it.
 LONGEST_WAIT = 120.0
 
 SAID: set[str] = set()
@@ -60,7 +60,7 @@ class MachineCode(caching._Cache):
     effort : compilation time on a reference machine, s
     """
 
-    # Time spent within the present compilation on code compiled separately, s.
+    # Time spent on separately compiled components during the current compilation, s.
     _component_time: ClassVar[float] = 0.0
 
     def __init__(self, function: Callable[..., Any], needed_by: str = "", effort: float = 0.0) -> None:
@@ -128,7 +128,7 @@ class MachineCode(caching._Cache):
         return f"{self.function.__module__}.{self.function.__qualname__}"
 
     def _announce(self) -> None:
-        """Print a message at the start of compilation, with the expected time if other entries were compiled before."""
+        """Print a message at the start of compilation, with the expected duration if it can be estimated."""
         self._began = time.perf_counter()
         if not self.needed_by:
             return
@@ -139,7 +139,7 @@ class MachineCode(caching._Cache):
         say(self.needed_by, f"compiling what {self.needed_by}, {how_long}")
 
     def _first_valid(self, name: str, identity: bytes, target_context: Any) -> tuple[CompileResult | None, str]:
-        """Return the function from the first valid cache file, or None, and a message about invalid files.
+        """Return the function from the first valid cache file, or None, and a message about an invalid file, or "".
 
         `name` is the file name, and `identity` the digest of sources and versions that a valid file must contain.
         """
@@ -202,9 +202,9 @@ class MachineCode(caching._Cache):
 
 
 def provide(module: str, name: str, sig: Any, symbol: str) -> None:
-    """Load or compile a component and define its symbol, so that machine code that refers to the symbol can be linked.
+    """Load or compile a component, and define its symbol in this process, which machine code that calls it refers to.
 
-    `module` and `name` identify the component, and `sig` are its argument types.
+    The component is the function `name` of the module `module`, compiled for the argument types `sig`.
 
     Raises
     ------
@@ -305,5 +305,5 @@ def say(kind: str, line: str) -> None:
 
 
 def reason(error: Exception) -> str:
-    """Return the type and message of an error on one line."""
+    """Return text with the type and message of an error, without line breaks."""
     return " ".join(f"{type(error).__name__}: {error}".split())

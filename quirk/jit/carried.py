@@ -3,8 +3,8 @@
 A wheel built with ``-C machine-code=true`` contains the machine code of all kernels beside their sources, and a record
 of the versions with which it was compiled. If the record matches this installation, the whole process generates code
 for the same instruction sets, because functions compiled for other instruction sets might expect vectors in other
-registers. This is disabled by setting NUMBA_CPU_NAME or NUMBA_CPU_FEATURES, for example to the name of this processor:
-kernels are then compiled for this processor.
+registers. If NUMBA_CPU_NAME or NUMBA_CPU_FEATURES is set, for example to the name of this processor, the machine code
+of the wheel is not used, and kernels are compiled for the given processor.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Target(NamedTuple):
     needed: tuple[str, ...]
 
 
-# By the name that the platform module gives to the architecture.
+# Targets of distributed machine code, by `platform.machine()`.
 TARGETS = {
     "x86_64": Target("x86-64-v3", "", ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "sse4.2")),
     "aarch64": Target("generic", "", ("neon",)),
@@ -47,8 +47,8 @@ TARGETS = {
 def target_of(record: Mapping[str, Any], host: Mapping[str, bool]) -> Target | None:
     """Return the target of the machine code in the wheel if this process can use the code, otherwise None.
 
-    `record` contains the machine and the versions of Python, numba and llvmlite for which the code was compiled; `host`
-    are the instruction sets of this processor.
+    `record` contains the machine and the versions of Python, numba and llvmlite for which the code was compiled. `host`
+    contains whether this processor has an instruction set, by name.
     """
     target = TARGETS.get(record["machine"])
     here = {
@@ -61,7 +61,7 @@ def target_of(record: Mapping[str, Any], host: Mapping[str, bool]) -> Target | N
 
 
 def use_carried() -> None:
-    """Generate the machine code of this process for the same target as that of the wheel, if it can be used here."""
+    """Compile for the target of the machine code in the wheel, if this process can use that machine code."""
     config: Any = numba.config
     if config.CPU_NAME is not None or config.CPU_FEATURES is not None or not RECORD.is_file():
         return

@@ -20,17 +20,18 @@ from numba.extending import register_jitable
 from .cache import MachineCode
 from .carried import use_carried
 
-# Oldest and newest minor versions of numba with which `pipelines` has been tested. Other versions compile kernels by
-# their own passes: the same results, several times the compilation time.
+# Oldest and newest minor versions of numba with which `pipelines` has been tested. Other versions compile kernels with
+# numba's own passes: results are the same, but compilation takes several times as long.
 TESTED = (0, 64), (0, 68)
 
-# Floating-point relaxations: fusing a product and a sum, ignoring the sign of zero. Not included: assuming finite
-# numbers.
+# Floating-point relaxations of LLVM: a product and a sum may be fused ("contract"), and the sign of zero is ignored
+# ("nsz"). LLVM must not assume finite numbers, because kernels test for NaN.
 FAST_MATH = {"contract", "nsz"}
 
 OPTIONS: dict[str, Any] = {"fastmath": FAST_MATH, "error_model": "numpy", "_nrt": False}
 
-# Entries are called from Python only, kernels only from compiled code, so each needs one kind of wrapper.
+# Options of numba. Entries, called from Python only, need its wrapper for Python; kernels, called from compiled code
+# only, need no wrapper.
 ENTRY_OPTIONS: dict[str, Any] = {"no_cfunc_wrapper": True, **OPTIONS}
 KERNEL_OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **OPTIONS}
 COMPONENT_OPTIONS: dict[str, Any] = dict(KERNEL_OPTIONS)
@@ -84,9 +85,9 @@ def entry(
 class Entry:
     """Compiled function that is called from Python with positional arguments.
 
-    The types of the arguments are derived from their classes, so that all records of a class must have members of the
-    same types. numba itself would inspect all members of all records at each call, which takes ten times as long as
-    passing them.
+    The argument types are derived from the classes of the arguments, so that all records of a class must have members
+    of the same types. numba itself would inspect all members of all records at each call, which takes ten times as long
+    as passing the records.
 
     Attributes
     ----------
@@ -99,7 +100,7 @@ class Entry:
         self._found: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the machine code for the types of the arguments; it is loaded or compiled at the first call."""
+        """Call the machine code for the types of the arguments; the first call loads or compiles it."""
         kinds = tuple(map(argument_key, arguments))
         found = self._found.get(kinds)
         if found is not None:
@@ -113,8 +114,8 @@ class Entry:
 def machine_code(entry: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
     """Return the machine code of an entry for fast repeated calls with arguments of the same types as `arguments`.
 
-    Calls of the result do not check the types. The entry itself is returned if it has not yet been called with
-    arguments of these types.
+    Calls of the machine code do not check the types. If the entry has not yet been called with arguments of these
+    types, the entry itself is returned.
     """
     return entry._found.get(tuple(map(argument_key, arguments)), entry) if isinstance(entry, Entry) else entry
 
@@ -149,7 +150,7 @@ def with_general_integers(compiled: Any) -> Any:
 
 
 def general(kind: types.Type) -> types.Type:
-    """Return the type for which a kernel is compiled, for an argument of type `kind`: all integers become intp."""
+    """Return the type for which a kernel is compiled if an argument has type `kind`: intp for all integers."""
     kind = types.unliteral(kind)
     return types.intp if isinstance(kind, types.Integer) else kind
 

@@ -17,7 +17,7 @@ from ..util.files import atomic_replacement, private_folder
 from ..util.ownership import check_folder
 
 FILE = "compile-times.json"
-# Compilation times below this are neither recorded nor announced, s.
+# Compilation times below this are not recorded, and entries with such expected times are not announced, s.
 SHORTEST = 1.0
 
 

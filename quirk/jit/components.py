@@ -58,7 +58,7 @@ class ComponentCode(MachineCode):
         self._publish(sig, data)
 
     def _publish(self, sig: Any, compiled: Any) -> None:
-        """Define the symbol of the component, and generate the function through which callers refer to this symbol."""
+        """Define the symbol of the component in this process, and generate the function that calls it for `caller`."""
         _, identity = self._name_and_identity(sig, compiled.target_context.codegen())
         symbol, library = f"quirk.{identity.hex()}", compiled.library
         llvm.add_symbol(symbol, library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
@@ -69,7 +69,7 @@ class ComponentCode(MachineCode):
 def caller(symbol: str, description: Any, context: Any) -> Any:
     """Return an LLVM module with a function that has the component's name and calls the machine code at `symbol`.
 
-    `description` is numba's description of the component, and `context` its target context.
+    `description` is numba's function descriptor of the component, and `context` numba's target context.
     """
     module = ir.Module(name=symbol)
     kind = context.call_conv.get_function_type(description.restype, description.argtypes)

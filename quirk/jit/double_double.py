@@ -1,8 +1,8 @@
 """Double-double arithmetic in traced functions: each number is the unevaluated sum of two doubles (32 digits).
 
 Sums and products are those of Dekker (Numer. Math. 18 (1971) 224-242) and Knuth (The Art of Computer Programming 2,
-4.2.2, theorem B), without renormalization of the lower parts of a sum: errors are a few units of 1e-32 of the largest
-term. The functions of `quirk.dynamics.model.vectors` accept double-double numbers in place of doubles.
+4.2.2, theorem B), but the lower parts of a sum are added in double precision: errors are a few times 1e-32 of the
+largest term. The functions of `quirk.dynamics.model.vectors` accept double-double numbers in place of doubles.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from .traced_value import exactly
 class DoubleDouble:
     """A number, or a vector of eight numbers, given as the sum high + low of two doubles.
 
-    `low` is None for a number that is exactly a double. In traced functions, `high` and `low` are traced values, which
-    emit the operations on them as instructions.
+    `low` is None if the number is a double. In traced functions, `high` and `low` are traced values, which emit the
+    operations on them as instructions.
     """
 
     __array_ufunc__ = None  # numpy leaves operations to this class
@@ -26,7 +26,7 @@ class DoubleDouble:
         self.high, self.low = high, low
 
     def remainder(self, rounded: Any) -> Any:
-        """Return the difference of this number from a nearby double `rounded`, as a double."""
+        """Return this number minus a nearby double `rounded`, as a double."""
         with exactly():
             return self.high - rounded if self.low is None else (self.high - rounded) + self.low
 
@@ -71,7 +71,7 @@ class DoubleDouble:
 
 
 def _normal(high: Any, low: Any) -> DoubleDouble:
-    """Return the double-double number high + low, with a lower part that is the round-off of the upper part.
+    """Return the normalized double-double number: the rounded sum high + low, and the rounding error of this sum.
 
     The magnitude of `low` must be smaller than that of `high`.
     """

@@ -32,7 +32,7 @@ from numba.extending import (
     unbox,
 )
 
-# Of each annotation: the type in C, in numba and in LLVM.
+# Type of a number in C, in numba and in LLVM, by annotation.
 KINDS: dict[str, tuple[type, types.Type, ir.Type]] = {
     "float": (ctypes.c_double, types.float64, ir.DoubleType()),
     "int": (ctypes.c_int64, types.int64, ir.IntType(64)),
@@ -57,7 +57,7 @@ class Fields(ctypes.Structure):
         self.address = ctypes.addressof(self)
 
     def __reduce__(self) -> Any:
-        """Return the data from which copies and unpickled objects are made: the class and the numbers."""
+        """Return the class and the numbers, from which `copy` and `pickle` create a new object."""
         return restored, (type(self), bytes(self))
 
     @property
@@ -71,7 +71,7 @@ class Fields(ctypes.Structure):
 
 
 def restored(of: type[Fields], numbers: bytes) -> Fields:
-    """Return an object of the class `of` whose numbers are given as raw bytes."""
+    """Return an object of the class `of` with the given numbers; `numbers` contains them as raw bytes."""
     made = of()
     ctypes.memmove(made.address, numbers, len(numbers))
     return made
@@ -103,7 +103,7 @@ class FieldsType(types.Type):
 
     @property
     def key(self) -> Any:
-        """Key by which numba compares types; it is equal for equal types."""
+        """Key by which numba compares types: the class of the structure."""
         return self.fields_class
 
     @property

@@ -20,9 +20,10 @@ SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_double, POINTER, POINTER)
 
 
 def pointer_to_python(function: Callable[[float], None]) -> Any:
-    """Return a C function that calls ``function(t)``; its caller must keep a reference while the address is in use.
+    """Return a C function that calls the Python function ``function(t)``.
 
-    `function` does not receive the pointers to inputs and outputs, and must read and write arrays that it refers to.
+    The pointers to inputs and outputs are not passed on: `function` must read and write arrays of its own. The C
+    function exists as long as the returned object; a reference must be kept while the address is in use.
     """
     return SIGNATURE(lambda t, inputs, outputs: function(t))
 
@@ -32,7 +33,7 @@ def pointer_to_filler(
 ) -> Any:
     """Return a C function that calls ``function(t, outputs)`` in Python; `outputs` is an array of `size` floats.
 
-    `watch` wraps the function such that exceptions are caught.
+    `watch` wraps a function so that its exceptions are caught. Outputs are NaN after an exception.
     """
     place = np.zeros(size)
     watched = watch(lambda t: function(t, place))

@@ -22,16 +22,16 @@ FROM = re.compile(r"^from ([.\w]+) import (\([^)]*\)|[^\n]+)", re.MULTILINE)
 IMPORT = re.compile(r"^import ([.\w, ]+)", re.MULTILINE)
 COMMENT = re.compile(r"#.*")
 
-# Text without influence on machine code. A docstring is a string on the line after the header of a file, class or
-# function; a header ends with a colon on a line that begins with its keyword or with the closing parenthesis of its
-# arguments.
+# Docstrings and comments, which have no influence on machine code. A docstring is a string at the start of the file or
+# on the line after the header of a class or function. A header ends with a colon, on a line that begins with "class",
+# "def" or the closing parenthesis of the arguments.
 DOCSTRING = re.compile(
     r'(\A|^ *(?:class |def |\))[^\n]*:(?:  #[^\n]*)?\n)(\s*)"""(?:[^"\\]+|\\[\s\S]|"(?!""))*"""\n', re.MULTILINE
 )
 COMMENT_LINE = re.compile(r"^ *#.*\n", re.MULTILINE)
 
-# Modules that influence the machine code of all kernels, whatever they import. The second one is not imported with a
-# version of numba that it does not know.
+# Modules that influence the machine code of all kernels, even of those that do not import them. The second module is
+# imported only with versions of numba for which it has been tested.
 COMPILER = (f"{PACKAGE}.jit.compilation", f"{PACKAGE}.jit.pipelines")
 
 
@@ -69,7 +69,7 @@ def _module(name: str) -> tuple[bytes, tuple[str, ...]]:
 
 
 def _read(file: Path, package: str) -> tuple[bytes, tuple[str, ...]]:
-    """Return the digest of a file and the constants it imports, and the names of the modules it imports."""
+    """Return the digest of a source file and its imported constants, and the names of the modules that it imports."""
     text = code_of(file.read_text(encoding="utf-8"))
     digest, modules = hashlib.sha256(hashlib.sha256(text.encode()).digest()), []
     for names in IMPORT.findall(text):

@@ -1,10 +1,10 @@
 """Deferred Ctrl-C while compiled code calls user functions.
 
-Python may raise KeyboardInterrupt between any two of its instructions. Raised inside a callback from compiled code, it
-could not be caught: it would be printed and lost, and the run would continue with missing values. Therefore the signal
-is recorded, compiled code is requested to return, and the previous handler, usually the one that raises
-KeyboardInterrupt, is called after that return. A second signal is handled immediately, so that a user function that
-never returns can also be interrupted.
+Python may raise KeyboardInterrupt between any two of its instructions. A KeyboardInterrupt inside a callback from
+compiled code could not be caught: it would be printed and lost, and the run would continue with missing values.
+Therefore the signal is recorded, compiled code is requested to return, and the previous handler, usually the one that
+raises KeyboardInterrupt, is called after that return. A second signal is handled immediately, so that a user function
+that never returns can also be interrupted.
 
 KeyboardInterrupt can also be lost while Python deletes objects. Therefore the signal is deferred during the whole run,
 and handled between two evaluations and between two compilations.
@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 from numba.core import event
 
-# Modules that run immediately before and after a user function; the second signal is not handled inside them.
+# Modules whose code runs immediately before and after a user function. A second signal is not handled inside them,
+# because the KeyboardInterrupt could not be caught there.
 AROUND_CALLS = (__name__, "quirk.jit.function_pointers", "quirk.dynamics.sparse.codegen.force_functions")
 
 
@@ -112,13 +113,13 @@ class DeferredInterrupt:
 def handle_pending() -> None:
     """Call the previous SIGINT handler if a signal is pending.
 
-    This function is to be called where a KeyboardInterrupt does no harm.
+    The function may be called only where a KeyboardInterrupt can be caught and leaves no object in an invalid state.
     """
     _KEYBOARD.handle_pending()
 
 
 def within_a_call() -> bool:
-    """Return whether a `DeferredInterrupt` block is active in the current thread, which must be the main thread."""
+    """Return whether the current thread is the main thread and a `DeferredInterrupt` block is active."""
     return bool(_KEYBOARD.blocks) and threading.current_thread() is threading.main_thread()
 
 

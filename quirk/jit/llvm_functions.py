@@ -32,22 +32,22 @@ from .traced_value import TracedValue
 FUNCTION = ir.FunctionType(ir.VoidType(), [DOUBLE, DOUBLE.as_pointer(), DOUBLE.as_pointer()])
 ARRAY = types.Array(types.float64, 1, "C")
 
-# Pattern of an address in LLVM code.
+# Pattern of a memory address in LLVM code. Code with addresses of this process is not cached on disk.
 ADDRESS = re.compile(r"inttoptr i64 \d")
 
-# Placeholder for the function's name, because two functions of the same name would be confused within a process.
+# Name of a function in its LLVM code before compilation; code of equal functions must be equal, whatever their names.
 PLACEHOLDER = "written.here"
-# Name of the function if it is the only one of an execution engine.
+# Name of the function in compiled code; each compiled function has a library of its own.
 OWN_SYMBOL = "quirk.function"
-# Name of the array of numbers used by the code, the pattern of a number, and the numbers that remain in the code: 0, 1,
-# 2, 1/2 and their negatives, for which the compiler simplifies operations.
+# Name of the array of constants that compiled code reads, patterns of a number and of a constant vector in LLVM code,
+# and the numbers that remain in the code: 0, 1, 2, 1/2 and their negatives, for which LLVM simplifies operations.
 DATA = "quirk.numbers"
 NUMBER, CONSTANT_LANES = re.compile(r"\b0x[0-9a-fA-F]{16}\b"), "<double "
 PLAIN_NUMBERS = {f"0x{struct.pack('>d', sign * x).hex()}" for x in (0.0, 1.0, 2.0, 0.5) for sign in (1.0, -1.0)}
 # Counter for unique names of libraries.
 _NUMBERS = itertools.count()
 
-# Maximum number of compiled functions cached for future systems; existing systems keep theirs in any case.
+# Maximum number of compiled functions in the cache for future systems. Functions of existing systems are kept anyway.
 MOST_COMPILED = 256
 
 
@@ -56,7 +56,7 @@ class Native:
 
     Parameters
     ----------
-    owner : object that holds the machine code; the code is freed when this object is deleted
+    owner : object that holds the machine code, which is freed when `owner` is deleted
     address : address of the function
 
     Attributes
@@ -77,10 +77,10 @@ class TracedPointer(TracedValue):
 
 
 def native(function: Callable[[Any, Any, Any], None], *, keep: bool) -> Native:
-    """Compile ``function(t, inputs, outputs)``, a Python function, by calling it once on traced values.
+    """Compile a Python function ``function(t, inputs, outputs)`` by calling it once on traced values.
 
-    Its operations on these values are recorded as instructions. If `keep` is true, the machine code is cached on disk.
-    Exceptions of the function propagate to the caller.
+    The traced values emit the operations of the function as instructions. If `keep` is true, the machine code is cached
+    on disk. Exceptions of the function propagate to the caller.
     """
 
     def write(builder: Any, t: Any, inputs: Any, outputs: Any) -> None:
@@ -111,8 +111,8 @@ def from_instructions(write: Callable[..., None], *, keep: bool) -> Native:
 def _linked(code: str, keep: bool) -> Native:
     """Compile LLVM code, given as a string, and return its machine code, which is freed with the returned object.
 
-    Strings that differ only in numerical constants are compiled once: the constants become data of each copy of the
-    machine code. If `keep` is true, the machine code is cached on disk.
+    Codes that differ only in numerical constants are compiled once: each copy of the machine code reads its constants
+    from an array. If `keep` is true, the machine code is cached on disk.
     """
     text, numbers = _with_constants_as_data(code)
     image, outside = (_stored_image if keep else _image)(text)
@@ -128,7 +128,7 @@ def _linked(code: str, keep: bool) -> Native:
 
 
 def _with_constants_as_data(code: str) -> tuple[str, np.ndarray]:
-    """Return LLVM code in which numerical constants are read from an array, and this array.
+    """Replace numerical constants in LLVM code by elements of an array; return the code and the array.
 
     Constants that allow simplifications, such as zero, and constant vectors remain in the code.
     """
@@ -157,7 +157,7 @@ _image = functools.lru_cache(MOST_COMPILED)(compiled_image)
 def _stored_image(text: str) -> tuple[bytes, list[str]]:
     """Return the machine code for the LLVM code `text` from the disk cache; if missing, compile and store it.
 
-    The second result is the list of names of the functions that the code calls.
+    The second result is a list with the names of the functions that the code calls.
     """
     identity = hashlib.sha256(repr((text, code_identity())).encode()).digest()
     file, places = f"traced.{identity.hex()[:16]}.quirk", folders(native)
@@ -185,7 +185,7 @@ def _linker() -> Any:
 
 
 def call_address(array: TracedValue, index: int, t: TracedValue, inputs: Any, outputs: Any) -> None:
-    """Emit a call ``function(t, inputs, outputs)`` of the function whose address is element `index` of `array`."""
+    """Emit a call with the arguments (t, inputs, outputs) of the function whose address is `array[index]`."""
     build = array.builder
     place = build.bitcast(array.address(index), ir.IntType(64).as_pointer())
     build.call(build.inttoptr(build.load(place), FUNCTION.as_pointer()), [t.value, inputs, outputs])

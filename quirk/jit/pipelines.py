@@ -1,9 +1,9 @@
 """Variants of numba's compiler with modified passes, which compile kernels in half the time.
 
 numba optimizes each kernel again for each kernel that calls it, and searches for constructs that kernels do not
-contain. These classes avoid both by overriding private parts of numba. They are therefore used only with versions of
-numba for which they have been tested (`compilation.TESTED`); with other versions the same kernels are compiled by
-numba's passes. A library is numba's object that holds the LLVM code or machine code of one function.
+contain. The classes of this module avoid both by overriding private parts of numba. They are therefore used only with
+versions of numba for which they have been tested (`compilation.TESTED`); other versions compile the same kernels with
+numba's own passes. A library is numba's object that holds the LLVM code or machine code of one function.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from numba.core.untyped_passes import (
     WithLifting,
 )
 
-# numba passes without effect on kernels, which have no closures, contexts, exceptions or array expressions. Each would
-# inspect all variables again.
+# numba passes that are omitted to save compilation time. They have no effect on kernels, which have no closures,
+# contexts, exceptions or array expressions.
 NEEDLESS = {
     DeadBranchPrune, DumpParforDiagnostics, FindLiterallyCalls, InlineClosureLikes, InlineInlinables, InlineOverloads,
     LiteralPropagationSubPipelinePass, LiteralUnroll, MakeFunctionToJitFunction, NopythonRewrites,
@@ -50,10 +50,13 @@ NEEDLESS = {
 
 
 class Lower(lowering.Lower):
-    """Code generator that marks the memory of record arguments as always readable, for LLVM's optimizer."""
+    """numba's generator of LLVM code, which also marks the memory of record arguments as always readable.
+
+    LLVM's optimizer can then move loads of members out of loops and branches.
+    """
 
     def setup_function(self, fndesc: Any) -> None:
-        """Begin the code of a function, and mark the memory of its record arguments as always readable."""
+        """Begin the LLVM code of a function, and mark the memory of its record arguments as always readable."""
         super().setup_function(fndesc)
         for given in self.call_conv.get_arguments(self.function):
             kept = getattr(given.type, "pointee", None)
@@ -62,13 +65,13 @@ class Lower(lowering.Lower):
 
 
 class Library(JITCodeLibrary):
-    """numba library with the code of one function, which is optimized only when an entry is linked."""
+    """numba library with the LLVM code of one function, which is optimized only after it is linked into an entry."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
 
     def dependencies(self, visited: dict[JITCodeLibrary, None] | None = None) -> dict[JITCodeLibrary, None]:
-        """Return all libraries whose functions this library calls, directly or indirectly; each occurs once."""
+        """Return the libraries of all functions that this library calls, directly or indirectly, each once."""
         visited = {} if visited is None else visited
         for library in self._linking_libraries:
             if library not in visited:
@@ -78,7 +81,7 @@ class Library(JITCodeLibrary):
         return visited
 
     def link(self, module: Any) -> None:
-        """Link into an LLVM module all libraries whose functions this library calls."""
+        """Link the libraries of all functions that this library calls into an LLVM module."""
         for library in self.dependencies():
             own = library._final_module if isinstance(library, KernelLibrary) else library._get_module_for_linking()
             module.link_in(own, preserve=True)
@@ -88,11 +91,11 @@ class KernelLibrary(Library):
     """Unoptimized code of one kernel, which is linked into entries and optimized together with their code.
 
     By default numba links each kernel with all functions that it calls, optimizes the result and generates machine
-    code, and repeats this at each level of calls. That would take three fifths of the compilation time.
+    code, at each level of calls. This would take three fifths of the compilation time.
     """
 
     def finalize(self) -> None:
-        """Mark the functions of this library such that each calling entry can link a copy of them."""
+        """Mark the functions of this library so that each calling entry can link a copy of them."""
         self._raise_if_finalized()
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.external:
@@ -101,9 +104,9 @@ class KernelLibrary(Library):
         self._finalized = True
 
     def _get_module_for_linking(self) -> Any:
-        """Return the code of the kernel linked with all code that it calls.
+        """Return the LLVM code of the kernel, linked with that of all functions that it calls.
 
-        This includes functions compiled by numba without modifications.
+        numba calls this method if a function compiled with numba's own passes calls the kernel.
         """
         if self._shared_module is None:
             self._shared_module = self._final_module.clone()
@@ -111,24 +114,24 @@ class KernelLibrary(Library):
         return self._shared_module
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return a null pointer: a kernel has no machine code of its own, as it is compiled into its entries."""
+        """Return a null pointer, because a kernel is compiled into entries and has no machine code of its own."""
         return 0
 
     @property
     def codegen(self) -> KernelLibrary:
-        """The library itself, so that numba calls the method `set_env` of this class."""
+        """The library itself, so that numba calls `KernelLibrary.set_env` instead of writing to machine code."""
         return self
 
     def set_env(self, name: str, environment: object) -> None:
-        """Do nothing; numba's environments are used by machine code only."""
+        """Do nothing, because a kernel has no machine code that could use numba's environment."""
 
 
 class EntryLibrary(Library):
-    """Code of an entry or component, optimized together with all its kernels.
+    """LLVM code and machine code of an entry or component, optimized together with all its kernels.
 
     Attributes
     ----------
-    components : components whose machine code this code calls, each as (module, name, argument types, symbol)
+    components : the components that the code calls, each as (module, name, argument types, symbol)
     """
 
     components: tuple[Any, ...] = ()
@@ -150,9 +153,9 @@ class EntryLibrary(Library):
         super().finalize()
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
-        """Return the data for the disk cache: the machine code, and the names of the symbols in the LLVM code.
+        """Return the data for the disk cache: the machine code, and LLVM code that only declares the symbols.
 
-        The rest of the LLVM code is omitted: nothing is linked with it later, and reading it would take most of the
+        The actual LLVM code is omitted: no other code is linked with it later, and reading it would take most of the
         loading time.
         """
         self._ensure_finalized()
@@ -169,7 +172,7 @@ class EntryLibrary(Library):
 
 
 class Lowering(NativeLowering):
-    """numba pass that generates LLVM code into a library of the class `library`."""
+    """numba pass that generates the LLVM code of a function, and stores it in a library of the class `library`."""
 
     library: type[JITCodeLibrary]
 

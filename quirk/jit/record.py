@@ -1,9 +1,10 @@
 """Records of arrays: named tuples that kernels pass by address.
 
 numba passes a named tuple to a function member by member, each array as seven numbers. For the tables of the compiled
-solver these are several hundred numbers; passing them took more than half of the compilation time and slowed down short
-calls. A record is converted from Python once, at the call of an entry; kernels load the members they need. Members are
-numbers, flat C-contiguous arrays and other records. Kernels may write to the elements of arrays, but not to members.
+solver this would be several hundred numbers: passing them took more than half of the compilation time and slowed down
+short calls. A record is converted from Python once, at the call of an entry; kernels load only the members that they
+use. Members are numbers, flat C-contiguous arrays and other records. Kernels may write to the elements of arrays, but
+not to members.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from .fields import Fields
 
 RecordClass = TypeVar("RecordClass", bound=type)
 
-# Stored fields of an array: the address of its first element, and the number of elements.
+# Indices of the two fields by which a record stores an array: the address of its first element and the number of
+# elements.
 DATA, COUNT = range(2)
 
 
@@ -46,7 +48,7 @@ class RecordType(types.Type):
 
     @property
     def key(self) -> Any:
-        """Key by which numba compares types; it is equal for equal record types."""
+        """Key by which numba compares types: the class of the record and the types of its members."""
         return self.record_class, self.members
 
     @property
@@ -153,7 +155,7 @@ def _member(context: Any, builder: Any, kind: RecordType, value: Any, name: str)
 
 
 def _load(builder: Any, place: Any) -> Any:
-    """Emit the load of a value that no kernel modifies, with the LLVM metadata that allows moving it out of loops."""
+    """Emit the load of a member, marked as invariant so that LLVM may move it out of loops."""
     loaded = builder.load(place)
     loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
     return loaded

@@ -44,7 +44,7 @@ class Scalar:
         raise NotImplementedError
 
     def function(self, name: str, *numbers: Any) -> Any:
-        """Return the value of the function `name` at the given numbers: a function of the module `math`, or "rint"."""
+        """Return the value at `numbers` of the function `name`: a function of the module `math`, or "rint"."""
         raise NotImplementedError
 
     def compared(self, operator: str, other: Any) -> Any:
@@ -75,7 +75,7 @@ def times(a: Any, b: Any) -> Any:
 
 
 class Entries(Scalar):
-    """Eight numbers, such as the gradient of a jet, stored as a list and not as a vector register.
+    """Eight numbers, such as the gradient of a jet, stored as a list instead of in a vector register.
 
     Attributes
     ----------

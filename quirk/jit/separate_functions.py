@@ -10,16 +10,16 @@ import numba
 from numba import types
 from numba.np.unsafe.ndarray import to_fixed_tuple
 
-# Nominal length of arrays specified only by an address; it is never read.
+# Nominal length of an array that is given only by its address; no function reads the length.
 LONGEST = 1 << 40
 
 
 @functools.cache
 def compiled_separately(function: Callable[..., Any], constants: tuple[int, ...], numbers: int, count: int) -> Any:
-    """Return a C function that calls `function` with an array, the integers `constants`, and a number of doubles.
+    """Return a C function that calls `function` with an array, the integers `constants`, and further doubles.
 
-    The C function takes three pointers: to the array, to the `numbers` doubles, and to an array to which the `count`
-    results are written.
+    The C function takes three pointers: to the array, to the further doubles, of which there are `numbers`, and to an
+    array to which the `count` results are written.
     """
 
     def call(array, inputs, results):  # type: ignore[no-untyped-def]

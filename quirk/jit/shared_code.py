@@ -12,7 +12,7 @@ Code = TypeVar("Code")
 
 
 class SharedCode(Generic[Code]):
-    """Least-recently-used cache of generated code; the key contains everything that determines the code."""
+    """Least-recently-used cache of generated code; its keys contain all data that determine the code."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[Hashable, Code] = OrderedDict()

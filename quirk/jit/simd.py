@@ -19,7 +19,7 @@ from .scalar import Scalar
 from .traced_value import TracedValue
 from .tracing import traced
 
-# Size of a cache line, bytes: lanes that straddle two cache lines load at half speed.
+# Alignment of arrays, bytes: the size of a cache line. Vectors that cross a cache line are loaded at half speed.
 ALIGNMENT = 64
 
 
@@ -160,7 +160,7 @@ def replaced(lanes: Any, lane: int, x: Any) -> Any:
 
 
 def reciprocal_above(size: Any, limit: Any, x: Any) -> Any:
-    """Return 1 / x where `size` is above `limit`, 0 elsewhere, and NaN where `size` is NaN."""
+    """Return 1 / x, or 0 if `size` is at most `limit`; if `size` is NaN, the result is 1 / x."""
     if isinstance(size, TracedValue):
         return size.reciprocal_above(limit, x)
     return 0.0 if size <= limit else 1.0 / x

@@ -14,7 +14,7 @@ import numba
 from llvmlite.binding.ffi import ObjectRef
 from llvmlite.binding.newpassmanagers import NewPassManager
 
-# Optimization level, as for kernels.
+# Optimization level of LLVM; numba uses the same for kernels.
 OPTIMIZATION_LEVEL = 3
 
 
@@ -33,7 +33,7 @@ def processor() -> tuple[str, str, str]:
 
 
 def code_identity() -> tuple[object, ...]:
-    """Return a key of all settings that determine the machine code of given LLVM code."""
+    """Return a key with all settings that determine the machine code for given LLVM code."""
     return (*processor(), OPTIMIZATION_LEVEL, llvmlite.__version__)
 
 

@@ -23,16 +23,17 @@ from .lane_types import DOUBLE, HALF, HALVED, INDEX, INT, LANES, VECTOR, WIDTH, 
 from .scalar import Scalar
 from .separate_functions import compiled_separately
 
-# Integers from this limit on are not exact as doubles.
+# Limit of the magnitude of integers that are treated as indices; all integers below it are exact as doubles.
 LARGEST_INDEX = 1 << 53
 
-# Alias of `pow` that the optimizer does not recognize: it would replace pow(x, 2) by x * x, which rounds differently.
+# Alias of `pow` that LLVM's optimizer does not recognize. It would replace powers such as pow(x, 2) by x * x, whose
+# result may be rounded differently.
 POWER = "quirk.pow"
 _LIBRARY = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
 llvm.add_symbol(POWER, ctypes.cast(_LIBRARY.pow, ctypes.c_void_p).value)
 
-# Floating-point relaxations: fusing a product and a sum, ignoring the sign of zero. Not included: assuming finite
-# numbers.
+# Floating-point relaxations of LLVM: a product and a sum may be fused ("contract"), and the sign of zero is ignored
+# ("nsz"). LLVM must not assume finite numbers, because NaN must be preserved.
 FLAGS = ("contract", "nsz")
 
 
@@ -42,7 +43,10 @@ class TooLongError(Exception):
 
 @contextmanager
 def bounded(instructions: int) -> Iterator[None]:
-    """Context manager in whose block a TooLongError is raised after about `instructions` emitted instructions."""
+    """Context manager that limits the number of emitted instructions; TooLongError is raised beyond the limit.
+
+    `instructions` is the limit for the block. Each traced value counts as one instruction.
+    """
     before = TracedValue.limit
     TracedValue.limit = min(before, TracedValue.count + instructions)
     try:
@@ -53,7 +57,7 @@ def bounded(instructions: int) -> Iterator[None]:
 
 @contextmanager
 def exactly() -> Iterator[None]:
-    """Context manager in which traced functions give results that are bit-identical with those of Python.
+    """Context manager that makes results of traced functions bit-identical with those of plain Python.
 
     Operations are not fused, and zeros keep their signs.
     """
@@ -74,9 +78,9 @@ class TracedValue(Scalar):
     value : LLVM value
     """
 
-    # Number of traced values created so far, and its limit: see `bounded`.
+    # Number of traced values created in this process, and its limit, which `bounded` sets.
     count, limit = 0, math.inf
-    # Floating-point relaxations: see `exactly`.
+    # Floating-point relaxations of emitted instructions; none in a block of `exactly`.
     flags: tuple[str, ...] = FLAGS
 
     def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
@@ -199,7 +203,7 @@ class TracedValue(Scalar):
         return self.like(self.kind, self._shuffled(other.value, list(order)))
 
     def folded(self, combine: Callable[[Any, Any], Any]) -> TracedValue:
-        """Reduce the lanes to one number by applying `combine` to the upper and lower half repeatedly."""
+        """Reduce the lanes to one number by `combine`, which combines the lower and upper halves repeatedly."""
         part, width = self.value, WIDTH
         while width > 1:
             width //= 2
@@ -242,7 +246,7 @@ class TracedValue(Scalar):
         return self.like(types.float64, self.builder.extract_element(self.value, ir.Constant(INT, lane)))
 
     def reciprocal_above(self, limit: Any, of: TracedValue) -> TracedValue:
-        """Return 1 / `of` where this number is above `limit`, and 0 elsewhere."""
+        """Return 1 / `of`, or 0 if this number is at most `limit`; if this number is NaN, the result is 1 / `of`."""
         small = self.builder.fcmp_ordered("<=", self.value, self._constant(limit).number().value)
         zero = ir.Constant(DOUBLE, 0.0)
         return self.like(types.float64, self.builder.select(small, zero, (1.0 / of).value))
@@ -275,7 +279,7 @@ class TracedValue(Scalar):
         return self.like(LANES, self.builder.call(function, [self.value]))
 
     def fused(self, factor: Any, term: Any) -> TracedValue:
-        """Return this value times `factor` plus `term`, rounded once (fused multiply-add)."""
+        """Return this value times `factor` plus `term` with a single rounding (fused multiply-add)."""
         operands = [self, self._constant(factor), self._constant(term)]
         lanes = next((x.kind for x in operands if isinstance(x.kind, LanesType)), None)
         values = [(x.number() if lanes is None else x.splat(lanes)).value for x in operands]
@@ -285,7 +289,7 @@ class TracedValue(Scalar):
         return self.like(types.float64 if lanes is None else lanes, self.builder.call(function, values))
 
     def function(self, name: str, *numbers: Any) -> TracedValue:
-        """Emit a call of the function `name` of doubles, a function of the module `math` or "rint"."""
+        """Emit a call of the function `name` with doubles as arguments: a function of the module `math`, or "rint"."""
         values = [self._constant(x).number().value for x in numbers]
         kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
         # Three functions are instructions of the processor; all others are in the C library.

@@ -1,8 +1,9 @@
 """Inlined functions without loops or branches, for use in compiled kernels.
 
-A function marked `traced` runs as plain Python on numbers and arrays. While a kernel that calls it is compiled, the
-function is executed for each call on traced values, which emit each operation as an instruction. It therefore needs
-neither a call at run time nor a separate compilation, and accepts any type of argument that supports its operations.
+A function marked `traced` runs as plain Python on numbers and arrays. When a kernel that calls it is compiled, the
+function is executed on traced values for each call in the kernel; they emit each operation as an instruction. The
+function therefore needs neither a call at run time nor a separate compilation, and accepts any type of argument that
+supports its operations.
 Lanes are the eight entries of a vector register.
 """
 
@@ -24,7 +25,7 @@ from .traced_value import TracedValue
 
 
 def traced(function: Callable[..., Any], returns: bool = True) -> Callable[..., Any]:
-    """Decorate a function such that its instructions are inlined into each kernel that calls it.
+    """Decorate a function so that its instructions are inlined into each kernel that calls it.
 
     The type of its result is determined by a trial run; `returns` is False for functions without a result.
     """
@@ -52,8 +53,8 @@ def traced(function: Callable[..., Any], returns: bool = True) -> Callable[..., 
 def specialized(function: Callable[..., Any], *last: Any) -> Callable[..., Any]:
     """Return a traced function without a result that calls `function` with the fixed last arguments `last`.
 
-    The result of `function` is discarded. In this way one function serves several kernels, or branches of a kernel,
-    that differ in a flag or do not need its result.
+    The result of `function` is discarded. Several kernels, or branches of a kernel, that differ in a flag or do not
+    need the result can thus use the same function.
     """
 
     def inlined(*arguments: Any) -> None:
@@ -66,7 +67,7 @@ def specialized(function: Callable[..., Any], *last: Any) -> Callable[..., Any]:
 
 
 def _trial(function: Callable[..., Any], kinds: tuple[Any, ...]) -> Any:
-    """Run a function on traced arguments of the numba types `kinds` in a temporary kernel, and return its result."""
+    """Return the result of a function for traced arguments of the numba types `kinds` in a temporary kernel."""
     context = cpu_target.target_context
     signature = ir.FunctionType(ir.VoidType(), [context.get_value_type(kind) for kind in kinds])
     scratch = ir.Function(ir.Module(), signature, "scratch")
@@ -103,7 +104,7 @@ def _value(context: Any, builder: Any, result: Any) -> Any:
 
 
 def _operator(function: Callable[..., Any]) -> None:
-    """Define the binary operator `function` in kernels, for two vectors and for a vector and a number."""
+    """Implement the binary operator `function` in kernels, for two vectors and for a vector and a number."""
 
     @type_callable(function)
     def typed(_: Any) -> Callable[..., Any]:

@@ -1,7 +1,7 @@
 """Entries that release Python's global interpreter lock, so that several threads can compute at the same time.
 
-An entry is a compiled function that Python calls. Its source is compiled a second time, without the lock, when this is
-first needed. Such an entry may be called only with arrays that no other thread uses.
+An entry is a compiled function that Python calls. The version that releases the lock is compiled separately, when it is
+first needed. It may be called only with arrays that no other thread uses.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def releasing() -> Iterator[None]:
 
 
 def present(entry: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the given entry or, inside a `releasing` block, its counterpart that releases the lock."""
+    """Return an entry, or inside a `releasing` block the version of it that releases the lock."""
     return unlocked(entry) if _THREAD.releases else entry
 
 
 @functools.cache
 def unlocked(entry: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the counterpart of an entry that releases the interpreter lock while it runs."""
+    """Return the version of an entry that releases the interpreter lock while it runs."""
     source = getattr(entry, "py_func", entry)
     # Another name, under which its machine code is cached.
     function = FunctionType(

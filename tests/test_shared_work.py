@@ -93,6 +93,44 @@ def test_outputs_too_far_apart_for_works_are_named():
     np.testing.assert_allclose(works["one"] + works["two"], potential(run.time), atol=1e-6)
 
 
+@pytest.mark.parametrize("outputs", [6, 11, 51])
+@pytest.mark.parametrize("drivers", [2, 3])
+def test_equal_shares_are_exact_at_few_outputs(drivers, outputs):
+    """The bar of `shaft`, moved by equal drivers; its total energy is known as a function of time."""
+    random = np.random.default_rng(10 * drivers + outputs)
+    amplitude, frequency = random.uniform(0.3, 1.0), random.uniform(3.0, 8.0)
+    bar = Body.box("bar", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", GROUND, bar, point=[0, 0, 0], axis=[0, 1, 0])
+    drives = [quirk.Drive(f"d{k}", hinge, Motion.sinusoid(amplitude, frequency)) for k in range(drivers)]
+    system = quirk.System([bar, hinge, *drives], gravity=[0, 0, -9.81])
+    system.assemble()
+    run = quirk.simulate(system, 1.0, output=np.linspace(0, 1.0, outputs), rtol=1e-10, atol=1e-12)
+    inertia = 1.0 * (1**2 + 0.1**2) / 12 + 0.5**2
+    turned, rate = run["hinge"].angle, amplitude * frequency * np.cos(frequency * run.time)
+    energy = inertia * rate**2 / 2 - 9.81 * 0.5 * np.sin(turned)
+    at = run.at([0.0, 0.333, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", quirk.OutputWarning)
+        works, between = run.power.work, at.power.work
+    for drive in drives:
+        np.testing.assert_allclose(works[drive.name], (energy - energy[0]) / drivers, atol=1e-7)
+        assert between[drive.name][-1] == pytest.approx((energy[-1] - energy[0]) / drivers, abs=1e-7)
+
+
+@pytest.mark.parametrize("outputs", [3, 5, 6, 8, 11, 15, 21, 41, 401])
+def test_unequal_shares_are_accurate_or_named(outputs):
+    system = four_bar()
+    fine = quirk.simulate(system, 2.0, output=np.linspace(0, 2.0, 2001))
+    true = simpson(fine.power["one"], fine.time)
+    run = quirk.simulate(system, 2.0, output=np.linspace(0, 2.0, outputs))
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always")
+        works = run.power.work
+    error, size = abs(works["one"][-1] - true), np.abs([works["one"], works["two"]]).max()
+    assert error <= 1e-4 * size or any(w.category is quirk.OutputWarning for w in issued)
+    assert outputs < 401 or not issued
+
+
 def flat_parallelogram(offset):
     """A driven parallelogram and output times; it lies flat at pi/4 s, and one output is `offset` (s) later."""
     c, b = 0.3, 1.0

@@ -21,6 +21,9 @@ from .work import DEGREE, integrals, work_of
 SAME = 1e-9
 # Largest correction without a warning, relative to the largest work between two events.
 ACCURATE = 1e-4
+# Minimum number of outputs with power, between two events, at which equal powers are taken for equal shares at all
+# times. At fewer outputs they may be a coincidence, for instance in a symmetric position of a mechanism.
+COMPARED = 5
 
 
 def with_shared_work(
@@ -54,9 +57,11 @@ def with_shared_work(
         shared = _shared(row_power[knots], load_power[knots])
         ends = np.concatenate([time[piece[:1]], times[here], time[last]])
         work = np.concatenate([at_outputs[piece[:1]], done[here], at_outputs[last]])[:, shared]
-        shares = integrals(time[knots], load_power[np.ix_(knots, shared)], DEGREE, ends)
+        powers = load_power[np.ix_(knots, shared)]
+        shares = integrals(time[knots], powers, DEGREE, ends)
+        differences = _work_of_differences(time[knots], powers)
         change = np.zeros((len(ends), len(names)))
-        change[:, shared] = _redistribution(work - work[0], shares - shares[0], np.array(names)[shared])
+        change[:, shared] = _redistribution(work - work[0], shares - shares[0], differences, np.array(names)[shared])
         done[here] += moved + change[1:-1]
         moved = moved + change[-1]
     return {**integrated, **dict(zip(names, done.T, strict=True))}
@@ -68,14 +73,27 @@ def _shared(row_power: np.ndarray, load_power: np.ndarray) -> np.ndarray:
     return np.asarray(~(apart <= SAME * np.abs(load_power).max(initial=0.0)))
 
 
-def _redistribution(work: np.ndarray, shares: np.ndarray, names: Sequence[str]) -> np.ndarray:
+def _work_of_differences(time: np.ndarray, powers: np.ndarray) -> float:
+    """Return the largest time integral, J, of the absolute difference between a power and the mean of the k powers.
+
+    `powers` (nt, k) are those of the shared loads at the times. Return infinity at too few times with power.
+    """
+    largest = np.abs(powers).max(axis=1, initial=0.0)
+    if np.count_nonzero(largest > SAME * largest.max(initial=0.0)) < COMPARED:
+        return np.inf
+    return float(integrals(time, np.abs(powers - powers.mean(axis=1, keepdims=True)), 1)[-1].max(initial=0.0))
+
+
+def _redistribution(work: np.ndarray, shares: np.ndarray, differences: float, names: Sequence[str]) -> np.ndarray:
     """Return changes (nt, k), J, by which work becomes the work of shared loads, with the same sum over k names.
 
-    A warning is issued if outputs are too far apart for splines. `work` (nt, k) is the integrated work, and `shares`
-    (nt, k) the integrals of splines through the powers of the shared loads, both J.
+    A warning is issued if outputs are too far apart for splines. `work` (nt, k) is the integrated work, `shares`
+    (nt, k) are the integrals of splines through the powers of the shared loads, and `differences` is the result of
+    `_work_of_differences`, all J. After the correction only the differences of the powers from their mean are
+    integrated by splines: equal powers cause no error, and the error is at most about `differences`.
     """
     missing = (work - shares).sum(axis=1, keepdims=True) / max(len(names), 1)
-    error, largest = np.abs(missing).max(initial=0.0), np.abs(shares).max(initial=0.0)
+    error, largest = min(np.abs(missing).max(initial=0.0), differences), np.abs(shares).max(initial=0.0)
     if not error <= ACCURATE * largest:
         warnings.warn(
             f"the work of {' and '.join(names)}, which share a load that the constraints do not determine, is computed "

@@ -1,4 +1,4 @@
-"""Conditions in machine code under construction, whose truth is unknown."""
+"""Conditions in machine code under construction, whose truth values are unknown."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class BranchingError(TypeError):
 class Condition:
     """Result of a comparison of jets in machine code under construction.
 
-    Its truth is unknown, so Python cannot branch on it; `where` accepts it, and ``&``, ``|`` and ``~`` combine
-    conditions.
+    Its truth value is unknown, so that Python cannot branch on it. Conditions are arguments of `where`, and are
+    combined by ``&``, ``|`` and ``~``.
 
     Attributes
     ----------
-    value : the traced truth value
-    of : one of the compared jets
+    value : traced truth value
+    of : one of the compared jets; `where` converts constants to jets like this one
     """
 
     def __init__(self, value: Any, of: Jet) -> None:

@@ -21,7 +21,7 @@ from ..jit.simd import at, load, put, splat, store
 from ..jit.traced_value import TracedValue
 from .elementary import COMPARISONS, apply
 
-# Types that can be combined with a dual number by arithmetic.
+# Types of numbers without derivatives that can be added to a dual number or multiplied by it.
 NUMBERS = (int, float, np.integer, np.floating, TracedValue)
 
 
@@ -137,7 +137,8 @@ class DualArray(Scalar):
 
     Attributes
     ----------
-    values : the flat array of floats, or an array variable of the generated machine code
+    values : flat array of floats, or an array of the generated machine code
+    count : number of dual numbers
     """
 
     def __init__(self, values: Any, count: int) -> None:
@@ -150,7 +151,7 @@ class DualArray(Scalar):
 
     @property
     def zero(self) -> Dual:
-        """The dual number zero, of the same type as the array's elements."""
+        """The dual number zero, with zero derivatives."""
         return Dual(0.0, 0)
 
     def __getitem__(self, index: int) -> Dual:
@@ -176,7 +177,7 @@ class DualArray(Scalar):
 def of_values(function: Callable[..., Any], array: Any, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """Evaluate a function at the values of dual numbers; return the results as dual numbers with zero derivatives.
 
-    `array` and `arguments` are the arguments of the function.
+    The function is called with the floats of the DualArray `array` and the values of `arguments`.
     """
     values = [x.value if isinstance(x, Dual) else x for x in arguments]
     return tuple(Dual(x, 0) for x in function(array.values, *values))
@@ -191,7 +192,7 @@ def _pow_slopes(found: Any, x: Any, exponent: Any) -> tuple[Any, Any]:
     return exponent * apply("pow", x, exponent - 1.0), found * apply("log", x)
 
 
-# Partial derivatives of each function, from its value and its arguments.
+# By name of a function f: a function of the value of f and of its arguments that returns the partial derivatives of f.
 _SLOPES: dict[str, Callable[..., tuple[Any, ...]]] = {
     "sqrt": lambda f, x: (0.5 / f if isinstance(f, TracedValue) or f != 0.0 else float("nan"),),
     "exp": lambda f, x: (f,),

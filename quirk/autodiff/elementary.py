@@ -17,9 +17,9 @@ COMPARISONS = {
 
 
 def apply(name: str, *numbers: Any) -> Any:
-    """Evaluate the function `name`, such as "sin"; the result is NaN where it is undefined.
+    """Evaluate the function `name`, such as "sin", at `numbers`; the result is NaN where the function is undefined.
 
-    The arguments are floats, coefficients of jets or traced values.
+    The numbers are floats, traced values, or other numbers that replace floats, such as dual numbers.
     """
     scalars = [x for x in numbers if isinstance(x, Scalar)]
     if scalars:
@@ -30,7 +30,7 @@ def apply(name: str, *numbers: Any) -> Any:
 
 
 def _guarded(function: Any) -> Any:
-    """Return `function`, wrapped to return NaN instead of raising an exception, like compiled code."""
+    """Return a version of `function` that returns NaN instead of raising an exception, like compiled code."""
 
     def guarded(*x: float) -> float:
         try:
@@ -48,5 +48,5 @@ _FUNCTIONS = {
 
 
 def inverse(x: Any) -> Any:
-    """Return 1 / x, or NaN for x = 0; no exception is raised, like in compiled code."""
+    """Return 1 / x, or NaN for the float x = 0; as in compiled code, no exception is raised."""
     return 1.0 / x if isinstance(x, Scalar) or x != 0 else math.nan

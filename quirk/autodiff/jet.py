@@ -6,7 +6,7 @@ of order G. Sums, products and elementary functions of jets are jets, by Leibniz
 Taylor series (Griewank and Walther, Evaluating Derivatives, 2008, table 13.2).
 
 Coefficients are floats or, while machine code is generated, traced values, which record the operations on them
-(`quirk.jit.tracing`). The same source serves both, as long as it does not branch on comparisons of jets, which is
+(`quirk.jit.tracing`). The same source code works for both types, unless it branches on a comparison of jets, which is
 possible for floats only. The integer 0 as a coefficient means zero for every input; operations on it are skipped.
 """
 
@@ -29,12 +29,12 @@ class Jet:
 
     Attributes
     ----------
-    taylor : K + 1 numbers
-        Value, rate, half the second derivative, ...: the k-th derivative over k!.
+    taylor : K + 1 Taylor coefficients
+        Coefficient k is the k-th time derivative divided by k!.
     gradient : list with one entry for each body
-        For each body G + 1 Taylor coefficients with eight entries. The first six are the derivatives with respect to
-        translations of the body along, and rotations about, the axes of the inertial frame; two are unused. None if the
-        quantity does not depend on the body.
+        For each body G + 1 Taylor coefficients of the gradient, with eight entries each. The first six entries belong
+        to the derivatives with respect to translations of the body along the axes of the inertial frame, and rotations
+        about them; two are unused. None if the quantity does not depend on the body.
     """
 
     def __init__(self, taylor: Sequence[Any], gradient: Sequence[Any]) -> None:
@@ -56,22 +56,21 @@ class Jet:
         return Jet([plus(self.value, x), *self.taylor[1:]], self.gradient)
 
     def _chain(self, taylor: Sequence[Any], slope: Sequence[Any]) -> Jet:
-        """Return the value of a function at this jet, by the chain rule.
+        """Return a function f of this jet as a jet, with the gradient by the chain rule.
 
-        `taylor` are the Taylor coefficients of the function value in time, and `slope` those of the function's
-        derivative at this jet.
+        `taylor` contains the Taylor coefficients in time of f, and `slope` those of the derivative f' at this jet.
         """
         return Jet(taylor, self._times_slope(slope))
 
     def _times_slope(self, slope: Sequence[Any]) -> list[Any]:
-        """Return the gradient of this jet multiplied by the Taylor series with the coefficients `slope`."""
+        """Return the product of the gradient of this jet and the Taylor series with the coefficients `slope`."""
         return [None if g is None else [convolution(slope, g, 0, k) for k in range(len(g))] for g in self.gradient]
 
     @property
     def _slopes(self) -> int:
-        """Number of Taylor coefficients of the gradient, 0 without gradient.
+        """Number of Taylor coefficients of the gradient, or 0 for a jet without gradient.
 
-        The chain rule needs this number of coefficients of the derivative of a function.
+        The chain rule for a function of the jet needs this number of coefficients of the function's derivative.
         """
         return max((len(g) for g in self.gradient if g is not None), default=0)
 

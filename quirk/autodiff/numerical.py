@@ -17,20 +17,20 @@ from ..jit.simd import WIDTH
 from .dual import Dual
 from .jet import Jet
 
-# Candidate intervals of the interpolation, s, and accepted truncation: on the longest interval used, the last
-# coefficients of the polynomial are at most this fraction of the largest.
+# INTERVALS: half lengths of the intervals on which interpolation is tried, s, the longest first. RESOLVED: an
+# interpolation is accepted if the last three Chebyshev coefficients are below this fraction of the largest one.
 INTERVALS, RESOLVED = 0.25 ** np.arange(17), 1e-11
-# Number of interpolation nodes beyond the number of requested derivatives.
+# Number of interpolation nodes in addition to one for each requested Taylor coefficient.
 MORE_NODES = 10
 
 
 def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any, ...]) -> np.ndarray:
-    """Return the value of a function that accepts only floats as an array of jets, by interpolation in time.
+    """Evaluate a function that accepts only floats at jets, by interpolation in time; return an array of jets.
 
     The function is evaluated along the Taylor polynomials of its arguments, which are jets. The results are
-    interpolated by Chebyshev polynomials on the longest time interval on which they are accurate, because round-off
-    errors of derivatives grow as intervals shrink. Intervals on which the function fails are skipped. `t` is the time
-    as a jet.
+    interpolated by Chebyshev polynomials on the longest time interval on which these are accurate, because round-off
+    errors of derivatives increase as the interval becomes shorter. Intervals on which the function fails are skipped.
+    `t` is the time as a jet. The jets of the result have no gradient.
     """
     terms = len(t.taylor)
 
@@ -70,10 +70,11 @@ def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any,
 
 
 def in_directions(function: Callable[..., Any], t: Dual, arguments: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the value of a function that accepts only floats, and its derivatives along eight directions.
+    """Evaluate a function that accepts only floats at dual numbers; return its value and eight derivatives.
 
-    `arguments` are dual numbers, floats or arrays of these, and `t` is the time. The value has any shape (...), and the
-    derivatives have the shape (..., 8). Directions along which all arguments are constant are skipped.
+    `arguments` are dual numbers, floats or arrays of them, and `t` is the time. The value has any shape (...). The
+    derivatives (..., 8) are along the eight directions of the dual numbers; they are zero, and not computed, along
+    directions along which all arguments are constant.
     """
     given = [np.asarray(x, dtype=object) for x in (t, *arguments)]
     value = np.asarray(function(*(_values(x) for x in given)), dtype=float)
@@ -98,7 +99,7 @@ def _slope(x: Any, direction: int) -> float:
 
 
 def _lines(values: Any, slopes: np.ndarray) -> Any:
-    """Return jets whose value is linear in time, with the values `values` and slopes `slopes` at time zero."""
+    """Return jets that are linear in time, with the given values at time zero and the given slopes."""
     jets = np.empty(slopes.shape, dtype=object)
     for place in np.ndindex(*slopes.shape):
         jets[place] = Jet([float(np.asarray(values)[place]), float(slopes[place])], [])

@@ -114,5 +114,5 @@ def _total(terms: Sequence[Any]) -> Any:
 
 
 def _weighted(x: Sequence[Any], k: int) -> list[Any]:
-    """Return coefficients 0 to k of x, where coefficient m is multiplied by m / k; recurrences with x' need them."""
+    """Return coefficients 0 to k of x, each coefficient m multiplied by m / k, for recurrences that contain x'."""
     return [times(m / k if m else 0, c) for m, c in enumerate(x[: k + 1])]

@@ -1,9 +1,9 @@
 """Tapes: recorded lists of a function's operations, evaluated on Taylor series of any order.
 
 A function of jets is run once on recording numbers in place of floats. Each operation appends a line to the tape, with
-the line numbers of its operands; identical operations share a line. The lines are then evaluated order by order in time
-with the recurrences of Griewank and Walther, Evaluating Derivatives (2008), table 13.2, by code that does not depend on
-the order. Comparisons give conditions, which are recorded like numbers.
+the line numbers of its operands; identical operations share a line. The same code then evaluates the lines for Taylor
+series of any order, one order after the other, by the recurrences of Griewank and Walther, Evaluating Derivatives
+(2008), table 13.2. Comparisons give conditions, which are recorded like numbers.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ import numpy as np
 from ..jit.scalar import Entries, Scalar
 from .elementary import apply
 
-# Operation codes. SINE and COSINE occupy consecutive lines, as do the other PAIRS. The operations from LESS on, and
-# NEAREST, have results that are piecewise constant in time.
+# Operation codes. SINE and COSINE of a number occupy consecutive lines, as do the other pairs of functions in PAIRS.
 (
     CONSTANT, INPUT, ADD, SUBTRACT, NEGATE, MULTIPLY, SCALE, SQUARE, DIVIDE, ROOT, EXPONENTIAL, LOGARITHM, POWER,
     SINE, COSINE, SINE_H, COSINE_H, TANGENT_H, SLOPE_H, ANGLE, CHOOSE, NEAREST, LESS, LESS_EQUAL, EQUAL, AND, OR, NOT,
 ) = range(28)  # fmt: skip
 
-# Operations whose recurrences use all lower coefficients of their operands and of their result.
+# Operations whose recurrences for a Taylor coefficient contain the lower coefficients of operands and result.
 NONLINEAR = {
     MULTIPLY, SQUARE, DIVIDE, ROOT, EXPONENTIAL, LOGARITHM, POWER, SINE, COSINE, SINE_H, COSINE_H, TANGENT_H, SLOPE_H,
     ANGLE,
 }  # fmt: skip
-# Operations whose result is piecewise constant along a motion.
+# Operations with a result that is piecewise constant in time.
 STEPWISE = {NEAREST, LESS, LESS_EQUAL, EQUAL, AND, OR, NOT}
 
 UNARY = {"sqrt": ROOT, "exp": EXPONENTIAL, "log": LOGARITHM, "rint": NEAREST}
@@ -39,14 +38,15 @@ PAIRS = {
     "tanh": (TANGENT_H, SLOPE_H, 0),
 }  # fmt: skip
 
-# An operation code and its operands: numbers of earlier lines, or for INPUT the index of the input.
+# Line of a tape: an operation code and its operands, which are numbers of earlier lines or, for INPUT, the index of an
+# input.
 Line = tuple[int, ...]
 NUMBERS = (int, float, np.integer, np.floating)
 
 
 @dataclass
 class Tape:
-    """A list of arithmetic operations, each on the results of earlier ones.
+    """A list of arithmetic operations, each on results of earlier operations.
 
     Attributes
     ----------
@@ -94,9 +94,9 @@ class Tape:
         return self._line((NEGATE, found.place), self.steady[found.place]) if negative else found
 
     def _unsigned_operation(self, code: int, a: int, b: int) -> tuple[int, tuple[int, int], bool]:
-        """Return an equivalent of an operation on lines a and b in which no operand is a negation.
+        """Return an equivalent operation without negated operands, for the operation `code` on lines a and b.
 
-        The results are the operation code, both lines, and whether the result of the operation must be negated.
+        The results are the operation code, the numbers of both lines, and whether the result must be negated.
         """
         (a, minus_a), (b, minus_b) = self._unsigned_line(a), self._unsigned_line(b)
         if code == DIVIDE:
@@ -108,7 +108,10 @@ class Tape:
         return kind, (min(a, b), max(a, b)), minus_a if a <= b else minus_b
 
     def _unsigned_line(self, place: int) -> tuple[int, bool]:
-        """Return the operand of line `place` and True if the line is a negation, otherwise `place` and False."""
+        """Return the line number of a number without its negative sign, and whether it had one.
+
+        A negated number is a NEGATE line or a negative constant; `place` is its line number.
+        """
         if place in self.constants:
             negative = self.constants[place] < 0
             return (self.constant(-self.constants[place]).place if negative else place), negative
@@ -116,9 +119,9 @@ class Tape:
         return (operands[0], True) if code == NEGATE else (place, False)
 
     def pair(self, name: str, x: Any) -> Recorded:
-        """Append two functions of x that are computed together, such as sine and cosine, and return one of them.
+        """Append the function `name` of x, with the function computed together with it, such as sine and cosine.
 
-        `name` selects the returned function. Existing lines are reused.
+        The result of `name` is returned. Equal lines are reused.
         """
         one, other, which = PAIRS[name]
         place = self.place(x)
@@ -142,7 +145,7 @@ class Tape:
         return len(self.lines) - 1
 
     def needed(self, places: Sequence[int]) -> list[int]:
-        """Return the line numbers `places` and those of all lines on which they depend, in increasing order."""
+        """Return the numbers of the lines `places` and of all lines on which they depend, in increasing order."""
         found, todo = set(), list(places)
         while todo:
             place = todo.pop()
@@ -156,7 +159,7 @@ class Tape:
         return sorted(found)
 
 
-# Offset from one line of a pair to the other.
+# Offset, 1 or -1, from a line of a pair of functions to the other line of the pair, by operation code.
 PARTNERS = {place: 1 - 2 * k for one, other, _ in PAIRS.values() for k, place in enumerate((one, other))}
 
 
@@ -296,7 +299,7 @@ class Recorded(Scalar):
 
 
 def _value(x: Any) -> float | None:
-    """Return the value of a constant; None for a recorded number that depends on the inputs."""
+    """Return the value of a constant as a float, or None for a recorded number that depends on the inputs."""
     return x.constant_value if isinstance(x, Recorded) else float(x)
 
 

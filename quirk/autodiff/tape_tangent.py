@@ -1,6 +1,6 @@
 """Evaluation of tapes on dual numbers.
 
-Each line of a tape is evaluated once; the result is its value with its derivatives in eight directions.
+Each line of a tape is evaluated once, to a dual number: its value and derivatives along eight directions.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from .tape import (
 )
 
 FUNCTIONS = {EXPONENTIAL: "exp", LOGARITHM: "log", ROOT: "sqrt", NEAREST: "rint"}
-# Operator of each comparison, and the operator for exchanged operands.
+# Operator of each comparison, and the equivalent operator for exchanged operands.
 COMPARISONS = {LESS: ("<", ">"), LESS_EQUAL: ("<=", ">="), EQUAL: ("==", "==")}
-# Names of the functions of a pair, and the factors by which each one's derivative follows from the other.
+# Names of both functions of a pair, and for each of them the ratio of its derivative to the other function.
 TURNS = {SINE: ("sin", "cos", 1.0, -1.0), SINE_H: ("sinh", "cosh", 1.0, 1.0)}
 
 
 def recorded(fill: Callable[[Any, Any, Any], None], time: int) -> tuple[Tape, RecordedArray, RecordedArray]:
     """Record a function ``fill(t, inputs, outputs)`` on a tape.
 
-    `time` is the index of the time among the inputs. Returns the tape, the inputs and the filled outputs.
+    `time` is the index of the time among the inputs. The results are the tape, the inputs and the outputs.
     """
     tape = Tape()
     inputs = RecordedArray(tape, functools.partial(tape.input, steady=False))
@@ -62,9 +62,9 @@ def recorded(fill: Callable[[Any, Any, Any], None], time: int) -> tuple[Tape, Re
 
 
 def replayed(tape: Tape, places: Sequence[int], read: Callable[[int], Any]) -> dict[int, Any]:
-    """Evaluate lines of a tape, and all lines they depend on, on dual numbers.
+    """Evaluate lines of a tape, and all lines on which they depend, for dual numbers; return results by line number.
 
-    The results are returned by line number. Both alternatives of a `where` are computed, and one is selected.
+    Both alternatives of a `where` are computed, and one is selected.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _result(code: int, x: Sequence[Any]) -> Any:
 
 
 def _pair(code: int, x: Dual) -> tuple[Dual, Dual]:
-    """Return two functions of x that are computed together, such as sine and cosine.
+    """Return the values of a pair of functions at x that are computed together, such as sine and cosine.
 
     `code` is the operation code of the first function.
     """

@@ -54,8 +54,8 @@ class Beam(Immutable):
         Rotation of the end section about the beam axis, rad, increasing linearly from the start; or a function of the
         fraction of the length that returns the angle. The twisted beam is unloaded.
     damping : float or (6,)
-        Stiffness-proportional damping: section loads K times this coefficient, s, times the strain rates. Six numbers
-        give one coefficient for each strain.
+        Stiffness-proportional damping: section loads are this coefficient, s, times the stiffness K times the strain
+        rates. Six numbers are coefficients of the six strains.
     mass_damping : float
         Mass-proportional damping, 1/s: the load on each body is minus this coefficient times its momentum. It also
         damps rigid-body motions. Rayleigh damping is the sum of both kinds of damping.
@@ -170,7 +170,7 @@ class Beam(Immutable):
 
 
 def _damping(owner: str, damping: Any, section: Section) -> np.ndarray:
-    """Return the damping matrix (6, 6) of the section per unit strain rate, N s and N m^2 s.
+    """Return the damping matrix (6, 6) of the section, which maps strain rates to loads: N s and N m^2 s.
 
     `damping` is the user's argument: one coefficient, s, or one for each of the six strains.
     """

@@ -10,14 +10,14 @@ import numpy as np
 from ..errors import InputError
 from ..util import validate
 
-# Interpolation points per element of a curve, and degree of the splines through these points.
+# Number of interpolation intervals per segment of a curved beam, and degree of the interpolating splines.
 POINTS_PER_ELEMENT, DEGREE = 16, 5
-# Minimum number of intervals between interpolation points of a curve.
+# Minimum number of interpolation intervals of a curved beam.
 FEWEST_POINTS = 200
 # Sine of the angle between the beam and `up` below which the axes of the section are undefined.
 PARALLEL = 1e-6
-# Number of Newton steps that find the curve parameter at an arc length; they start from linear interpolation and
-# converge quadratically.
+# Number of Newton steps that compute the curve parameter for an arc length. They start from linear interpolation in a
+# fine table and converge quadratically.
 NEWTON_STEPS = 8
 
 Curve = Callable[[np.ndarray], np.ndarray]

@@ -1,6 +1,6 @@
 """Points of a beam between its nodes.
 
-The strains of a segment are constant, so that it is part of a helix.
+The strains are constant along each segment, so that the axis of the segment is part of a helix.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def between_nodes(points: np.ndarray, turns: np.ndarray, fineness: int) -> tuple
     turns : (..., N + 1, 4)
         Section axes at the nodes as unit quaternions, section to inertial.
     fineness : int
-        Number of intervals per segment.
+        Number of intervals between points, per segment.
     """
     first, frame = points[..., :-1, :], turns[..., :-1, :]
     R = rotation.matrix(frame)
@@ -40,11 +40,11 @@ def between_nodes(points: np.ndarray, turns: np.ndarray, fineness: int) -> tuple
 
 
 def _chord(u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the vectors (..., 3), m, from the start to the end of helical segments, in the axes at mid-length.
+    """Return the vectors (..., 3), m, from the start to the end of helical segments, in the section axes at the start.
 
-    `u` (..., 3), m, are the strains of the axis and `v` (..., 3), rad, the rotation vectors, both integrated over the
-    length. The component of u along v is unchanged, and the perpendicular component is multiplied by sin(h) / h, with
-    h = |v|/2.
+    `u` (..., 3), m, and `v` (..., 3), rad, are the translational part and the rotation vector of the logarithm in SE(3)
+    of the pose of the end relative to the start. In the section axes at mid-length, the component of the vector along v
+    is that of u, and the perpendicular component is that of u multiplied by sin(h) / h, with h = |v|/2.
     """
     half = 0.5 * np.linalg.norm(v, axis=-1, keepdims=True)
     shortening = np.sinc(half / np.pi)

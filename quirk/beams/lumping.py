@@ -9,7 +9,7 @@ import numpy as np
 from .center_line import CenterLine
 from .section import Section
 
-# Gauss points on each half of a piece: exact for straight beams.
+# Number of Gauss points on each half of a piece. Mass properties of straight beams without twist are exact.
 GAUSS_POINTS = 5
 
 
@@ -60,7 +60,7 @@ def _piece(
     lengths: np.ndarray,
     section: Section,
 ) -> BeamPiece:
-    """Return the rigid piece of a beam that consists of k thin slices.
+    """Return the mass properties of a rigid piece of a beam, which consists of k thin slices.
 
     Parameters
     ----------

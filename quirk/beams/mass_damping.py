@@ -13,8 +13,8 @@ from ..forces.place import Place
 class MassDamping(ForceElement):
     """Mass-proportional damping of a body.
 
-    The force is minus `rate` times the momentum, and the torque minus `rate` times the angular momentum about the
-    center of mass.
+    The force on the body is minus `rate` times its momentum, and the torque is minus `rate` times its angular momentum
+    about the center of mass.
 
     Parameters
     ----------

@@ -14,9 +14,9 @@ from ..util import validate
 from ..util.construction import remembered
 from ..util.immutable import Immutable
 
-# Accepted asymmetry of matrices, relative to their largest element: rounding of typed numbers.
+# Accepted asymmetry of stiffness and mass matrices, as a fraction of their largest element: rounded input.
 ASYMMETRY = 1e-9
-# Terms of the series for the torsion of a rectangle: the last one is below 1e-16 of the first.
+# Number of terms of the series for the torsion constant of a rectangle, whose relative truncation error is below 1e-9.
 TORSION_TERMS = 60
 # Number of corners that approximate a circle in graphics.
 CORNERS = 24
@@ -36,9 +36,9 @@ class Section(Immutable):
         EA, GA, GJ and EI.
     inertia : (6, 6) or (6,)
         Mass matrix per unit length for the velocity of the beam's axis and the angular velocity, kg/m, kg and kg m, or
-        its diagonal (m, m, m, j_x, j_y, j_z). If `mass` is given: only the moments of inertia per unit length, kg m, as
-        (j_x, j_y, j_z), as (j_y, j_z) with j_x = j_y + j_z, or as a scalar j_y = j_z. Default, if `mass` is given: the
-        moments of a homogeneous section, m EI / EA.
+        its diagonal (m, m, m, j_x, j_y, j_z). With `mass`, `inertia` contains only the moments of inertia per unit
+        length, kg m: (j_x, j_y, j_z), or (j_y, j_z) with j_x = j_y + j_z, or a scalar j_y = j_z; the default is that of
+        a homogeneous section, m EI / EA.
     EA : float
         Extensional stiffness, N.
     GA : float or (2,)

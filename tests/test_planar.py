@@ -163,6 +163,28 @@ def test_what_is_not_given_follows_from_the_initial_poses():
     np.testing.assert_allclose(system["pin"].frame_j.origin[:2] @ [1, 1], system["pin"].frame_j.origin.sum())
 
 
+def test_a_line_in_the_plane_is_that_in_body_coordinates():
+    rng = np.random.default_rng(7)
+    a, b = (body(rng, name) for name in ("a", "b"))
+    axis, point = np.array([0.6, -1.3]), np.array([0.4, 0.9])
+
+    def in_axes(of, vector):
+        c, s = np.cos(of.coordinates[2]), np.sin(of.coordinates[2])
+        return np.array([[c, s], [-s, c]]) @ vector
+
+    frames = {}
+    for given, start in ((False, None), (True, None), (False, point), (True, point)):
+        arguments = {"vector_i": in_axes(a, axis), "vector_j": in_axes(b, axis)} if given else {"axis": axis}
+        if start is not None:
+            places = [in_axes(of, start - of.coordinates[:2]) for of in (a, b)]
+            arguments |= dict(zip(("point_i", "point_j"), places, strict=True)) if given else {"point": start}
+        rail = planar.Prismatic("rail", a, b, **arguments)
+        frames[given, start is None] = [*rail.frame_i.origin, *rail.frame_j.origin, *rail.frame_i.matrix.ravel(),
+                                        *rail.frame_j.matrix.ravel()]  # fmt: skip
+    for default in (True, False):
+        np.testing.assert_allclose(frames[True, default], frames[False, default], atol=1e-14)
+
+
 def axle(wheel):
     return planar.Revolute(f"axle {wheel.name}", GROUND, wheel, point=wheel.coordinates[:2])
 
@@ -346,6 +368,10 @@ A, B = PlanarBody("a", 1.0, 0.1), PlanarBody("b", 1.0, 0.1, position=(1, 0))
         (lambda: planar.DoubleRevolute("x", A, B, point_i=(1, 0)), "its pins coincide"),
         (lambda: planar.DoubleRevolute("x", A, B, length=-1), "length must be positive"),
         (lambda: planar.PinInSlot("x", A, B, vector_i=(0, 0)), "vector_i must be a direction; got the zero vector"),
+        (lambda: planar.Prismatic("x", A, B), "give either axis, in the plane at the initial poses, or vector_i"),
+        (lambda: planar.Prismatic("x", A, B, axis=(1, 0), vector_i=(1, 0)), "give either axis"),
+        (lambda: planar.Prismatic("x", A, B, axis=(1, 0), point=(0, 0), point_j=(0, 0)), "give either point"),
+        (lambda: planar.Prismatic("x", A, B, axis=(0, 0)), "must be a direction; got the zero vector"),
         (lambda: planar.ParallelVectors("x", A, B, vector_i=(1, 0), vector_j=(0, 0)), "vector_j must be a direction"),
         (lambda: planar.GearPair("x", A, B, ratio=0), "ratio must not be zero"),
         (lambda: planar.GearOnLink("x", A, B, A, ratio=1), "link must be neither of the gears"),

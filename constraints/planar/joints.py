@@ -98,20 +98,21 @@ class Prismatic(PlanarConstraint):
 
     Parameters
     ----------
-    point_i : (2,), body axes
-        A point of the line in the coordinates of body i, m.
-    vector_i : (2,)
-        Direction of the line in the coordinates of body i, nonzero.
-    point_j : (2,), body axes
-        The point of body j that stays on the line, in the coordinates of body j, m.
-    vector_j : (2,), optional
-        Direction that stays along the line, in the coordinates of body j, nonzero; default: the direction of `vector_i`
-        at the initial poses.
+    axis : (2,)
+        Direction of the line in the plane at the initial poses, nonzero.
+    point : (2,), optional
+        A point of the line in the plane at the initial poses, m.
+    vector_i, vector_j : (2,), body axes
+        Alternatively, the direction of the line in the coordinates of body i, and the direction that stays along it in
+        those of body j, nonzero; default of `vector_j`: the direction of `vector_i` at the initial poses.
+    point_i, point_j : (2,), body axes
+        Alternatively, a point of the line in the coordinates of body i, and the point that stays on it in those of body
+        j, m; default: the centers of mass, or the origin of the plane for the ground.
 
     Examples
     --------
     >>> block = quirk.planar.PlanarBody.box("block", 1.0, [0.1, 0.1, 0.1])
-    >>> rail = quirk.planar.Prismatic("rail", quirk.GROUND, block, vector_i=[1, 0])
+    >>> rail = quirk.planar.Prismatic("rail", quirk.GROUND, block, axis=[1, 0])
     >>> quirk.System([block, rail]).mobility().degrees_of_freedom
     1
     """
@@ -126,19 +127,31 @@ class Prismatic(PlanarConstraint):
         body_i: PlanarBody | Ground,
         body_j: PlanarBody | Ground,
         *,
-        vector_i: ArrayLike,
+        axis: ArrayLike | None = None,
+        point: ArrayLike | None = None,
+        vector_i: ArrayLike | None = None,
         vector_j: ArrayLike | None = None,
-        point_i: ArrayLike = (0, 0),
-        point_j: ArrayLike = (0, 0),
+        point_i: ArrayLike | None = None,
+        point_j: ArrayLike | None = None,
         active: bool = True,
     ) -> None:
         owner = checked_ends("planar.Prismatic", name, body_i, body_j)
+        common_plane(owner, {"body_i": body_i, "body_j": body_j})
+        if (axis is not None) == (vector_i is not None) or (axis is not None and vector_j is not None):
+            raise InputError(
+                f"{owner}: give either axis, in the plane at the initial poses, or vector_i, and optionally vector_j, "
+                "in body coordinates"
+            )
+        if axis is None:
+            along_i = validate.array(owner, "vector_i", vector_i, (2,))
+        else:
+            along_i = turned(-coordinates(body_i)[2]) @ validate.array(owner, "axis", axis, (2,))
         if vector_j is None:
-            common_plane(owner, {"body_i": body_i, "body_j": body_j})
-            along = validate.array(owner, "vector_i", vector_i, (2,))
-            vector_j = turned(coordinates(body_i)[2] - coordinates(body_j)[2]) @ along
-        vectors = {"vector_i": vector_i, "vector_j": vector_j}
-        super().__init__(name, body_i, body_j, active, point_i=point_i, point_j=point_j, **vectors)
+            vector_j = turned(coordinates(body_i)[2] - coordinates(body_j)[2]) @ along_i
+        if point is None:
+            point_i, point_j = ((0, 0) if given is None else given for given in (point_i, point_j))
+        points = {"point": point, "point_i": point_i, "point_j": point_j}
+        super().__init__(name, body_i, body_j, active, **points, vector_i=along_i, vector_j=vector_j)
         self.primitives = (
             Relation(across_slot, ("across the line",), (FORCE,), (1.0,)),
             Relation(parallel, ("parallel vectors",), (TORQUE,), (1.0,)),

@@ -1,4 +1,4 @@
-"""End times of the advances of a batch, of which repeated equal ones add up without round-off."""
+"""End times of the advances of a batch; repeated equal durations add up without round-off."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class LaneMembers:
         return states, good, angles | self._counted(numbers, states[:, -1], end)
 
     def _faces(self, members: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Return a mask (members,) of the members in which no joint has opposite axes where they should be parallel.
+        """Return a mask (members,), False for members with a joint whose axes are opposite instead of parallel.
 
         Opposite axes also satisfy the constraint rows of the joint, but runs of a single system reject such states.
         `states` are (members, n, 13).

@@ -1,7 +1,7 @@
 """Loads that balance a force along the friction or gap direction of a contact or joint that has no row in the model.
 
-Sticking joints and closed contacts have a row for each slip component and gap; the model has an independent part of
-these rows.
+Sticking joints and closed contacts have a row for each slip component and gap; the model contains a
+maximal independent subset of these rows.
 """
 
 from __future__ import annotations

@@ -21,8 +21,9 @@ from .result import Result
 from .segment import Segment
 from .segment_records import described, rebuilt
 
-# Relative differences at the joint of two runs: of times with respect to the time span, and of states with respect to
-# the system's size or largest speed, because the start of a run may have been projected onto the constraints.
+# Tolerances for the end of a run and the start of the next one: for times relative to the time span, and for states
+# relative to the system's size or largest speed, because the start of a run may have been projected onto the
+# constraints.
 SAME_TIME, SAME_STATE = 1e-12, 1e-7
 # Differences of angles, rad, above this are full turns.
 SAME_TURN = 1.0

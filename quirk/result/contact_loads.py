@@ -28,13 +28,13 @@ from ..forces import Friction
 from ..system.system import System
 from .segment import Segment
 
-# A gap is closed within this fraction of the system's size, or this angle in rad; it is at rest below this fraction of
-# the largest speed, or of that of a free fall over the system's size.
+# A gap counts as closed below CLOSED times the size of the system, or CLOSED rad. Its rate counts as zero below STILL
+# times the largest speed, or times the speed after a free fall over the size of the system.
 CLOSED, STILL = 1e-9, 1e-8
-# Slip, over the same speeds, beyond which a closed contact without constraint rows or friction force does not stick. It
-# is larger than the slip at which a run lets friction slide whose rows were redundant.
+# A closed contact without constraint rows or friction force does not stick if its slip exceeds this fraction of these
+# speeds. The fraction exceeds that at which friction with redundant rows begins to slide in a run.
 SLIPS = 1e-6
-# Largest negative margin to the friction cones, over the largest load, that is round-off of loads at a limit.
+# Negative margins to the friction cones down to this fraction of the largest load are round-off of loads at a limit.
 NEAR_LIMIT = 1e-9
 # Maximum number of contacts named in a warning.
 MOST_NAMED = 4
@@ -43,11 +43,11 @@ MOST_NAMED = 4
 class ContactLoadWarning(UserWarning):
     """Warning that loads of contacts or sticking joints violate the law of friction.
 
-    Reported loads may lie outside the friction cones, where contacts that share a load with sliding contacts would
-    stick only with loads that change the sliding friction, and so the acceleration of the slip. In a run, a contact may
-    slip without friction, where forces and accelerations let it stick but the motion does not, so that friction stops
-    each slip as it begins. The efforts of joints that stick and share a load may be outside the limits of their
-    friction.
+    There are three causes. Contacts that share a load with sliding contacts may stick only with loads that change the
+    sliding friction, and so the acceleration of the slip; the reported loads are then outside the friction cones. A
+    contact may slip without friction in a run, if forces and accelerations let it stick but the motion does not;
+    friction then stops each slip as it begins. The efforts of sticking joints that share a load may exceed the limits
+    of their friction.
     """
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from ..dynamics.sparse.solver.solver import Solver
 from ..errors import RoundOffWarning, outside
 
-# Distance below which accelerations and loads are inaccurate.
+# Relative distance of a row from the span of the other rows below which accelerations and loads are inaccurate.
 NEAR = 1e-3
-# Outputs are examined if their distance in the mass metric is below EXAMINED, and below 1 / VARIES of the largest one:
-# rows that are nearly dependent at all outputs are no singular configuration. The distance itself is computed in a
-# metric that does not depend on masses: light bodies make rows nearly parallel in that of masses.
+# Outputs are examined if their distance in the mass metric is below EXAMINED, and below 1 / VARIES of the largest one,
+# because rows that are nearly dependent at all outputs do not indicate a singular configuration. The distance itself is
+# computed in a metric independent of the masses: in the mass metric light bodies make rows nearly parallel.
 EXAMINED, VARIES = 3e-2, 10.0
 
 

@@ -19,16 +19,17 @@ from ..dynamics.model.metric import Metric
 from ..dynamics.sparse.solver.solver import Solver
 from .segment import Segment
 
-# Largest number of multiplications, roughly, for which output states are examined: a few seconds. Of longer results
-# every second state, or every third and so on, is.
+# Approximate maximum number of multiplications for the examination of output states, which then takes a few seconds. Of
+# longer results only every second, third or later output state is examined.
 MOST_WORK = 3e9
 
-# Singular values are examined if they are below the fraction LOW of the largest, and left out below SINGULAR, where
-# vectors are undetermined. Vectors of neighboring states belong together if their cosines are at least ALIKE.
+# Singular values below LOW times the largest are examined, except those below SINGULAR, whose singular vectors are
+# undetermined. Vectors of neighboring output states belong to the same singular value if their cosine is at least
+# ALIKE.
 LOW, SINGULAR, ALIKE = 0.3, 1e-7, 0.5
 
-# Constraints are named if their rows have at least the part SHARE of the largest one in the left singular vector; and
-# at most MOST_NAMED of them.
+# Constraints are named if the contribution of their rows to the left singular vector is at least SHARE times the
+# largest contribution; at most MOST_NAMED constraints are named.
 SHARE, MOST_NAMED = 0.2, 4
 
 

@@ -1,8 +1,8 @@
 """Distribution of loads that sticking joints and contacts share with each other or with joints, along one segment.
 
 Members are the sticking joints and the closed contacts. The r rows are the slip components of sticking joints and the
-gaps and slip components of closed contacts, with forces f (r,) along them. The model of a segment has a largest
-independent part of these rows. A force along another row is balanced by multipliers of the model's rows: a
+gaps and slip components of closed contacts, with forces f (r,) along them. The model of a segment contains a
+maximal independent subset of these rows. A force along another row is balanced by multipliers of the model's rows: a
 redistribution of load, which does not change the motion. Of all distributions within the limits of friction, that of
 least sum of c_i f_i^2 is reported, with compliances c_i in inverse proportion to the limits L_i.
 
@@ -34,12 +34,12 @@ from .contact_loads import MOST_NAMED, ContactLoads, ContactLoadWarning
 from .segment import Segment
 from .sticking_members import Limits, compliances, contact_members, joint_members
 
-# Poses that differ by less than this, in lengths of the system or in quaternions, count as equal.
+# Poses with differences below this count as equal: positions relative to the length of the system, and quaternions.
 SAME = 1e-12
-# Maximum number of iterations for limits that depend on the distribution, and relative change at which they end. The
-# change decreases by the factor static * radius / (distance of joints) or so in each of them.
+# Maximum number of iterations for limits that depend on the distribution of the load, and relative change at which the
+# iterations end. Each iteration reduces the change by a factor of about static * radius / (distance of joints).
 MOST, SETTLED = 100, 1e-13
-# Forces beyond the limits of friction by less than this fraction are at the limit within the tolerance of events.
+# Forces that exceed the limits of friction by less than this fraction are at the limit within the tolerance of events.
 AT_LIMIT = 1e-6
 
 
@@ -74,7 +74,7 @@ def sticking_joints(forces: Iterable[ForceElement]) -> list[JointFriction]:
 
 
 class StickingLoads:
-    """Efforts of the sticking joints of a system, and loads of contacts that share with them, along one segment.
+    """Efforts of sticking joints, and loads of contacts that share loads with them, along one segment.
 
     Parameters
     ----------

@@ -10,9 +10,10 @@ from ..forces import ForceElement
 from .event_log import EventRecord
 from .segment import Segment, joined
 
-# Largest net change of a force's stored energy, relative to its work, if the energy depends only on the poses.
+# Maximum sum of work and change of stored energy of a force element without dissipation, relative to the larger of the
+# two.
 UNCHANGED = 1e-4
-# Degree of splines through powers; for outputs every 0.01 s the integration error is round-off.
+# Degree of the splines with which powers are integrated; for outputs every 0.01 s the integration error is round-off.
 DEGREE = 7
 
 

@@ -1,4 +1,4 @@
-"""Digests of systems, by which a saved run or a checkpoint is recognized as belonging to a system."""
+"""Digests of systems, used to check whether a saved run or a checkpoint belongs to a system."""
 
 from __future__ import annotations
 

@@ -100,9 +100,9 @@ def as_driven(
 
 
 def _moved(segment: Segment, system: System, configuration: Configuration, changed: tuple[str, ...]) -> Segment:
-    """Return a copy of a segment of a result that belongs to another system, which has other loads.
+    """Return a copy of a segment of a result for another system with different loads.
 
-    `system` is this other system, `configuration` contains the active constraints and forces of the segment, and
+    `system` is the other system, `configuration` contains the active constraints and forces of the segment, and
     `changed` is as in `as_driven`.
     """
     plant, changes = system.plant_for(configuration), (segment.switched, segment.replaced)

@@ -49,8 +49,8 @@ DISTINCT = (
 )  # fmt: skip
 # Return values of `advance`.
 TIME, EVENT, STOPPED = "time", "event", "stopped"
-# Maximum difference, in intervals `keep`, between a time at which a state is due and one at which the loop pauses, for
-# them to be the same time: well above round-off of sums.
+# Tolerance, in intervals `keep`, within which the time of a state to be stored counts as equal to a time at which the
+# loop pauses; it is well above the round-off of sums of durations.
 SAME_TIME = 1e-9
 
 

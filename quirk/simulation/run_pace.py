@@ -9,7 +9,7 @@ LATEST = 0.1
 
 
 class Pace:
-    """Clock that delays a run, so that simulated time does not run ahead of real time times `speed`.
+    """Clock that delays a run, so that it is at most `speed` times as fast as real time.
 
     Parameters
     ----------

@@ -25,13 +25,14 @@ from .probes import LaneProbes, for_thread, probes_of, with_memory
 from .records import ABRUPT, CORRECTED, CORRECTION_LEFT, NOT_A_NUMBER, NOTES, RATE_LEFT, RATIO, LaneNumbers, LaneSteps
 from .steps import march_in_lanes
 
-# A member is computed by itself if a correction of its poses exceeds FARTHEST, rad or lengths of the system, if a pivot
-# of a closing row is below 1 / LARGEST_RATIO of the row, or if its initial state violates the constraints by more than
-# MET, relative to the size of the system and its speeds.
+# A member is simulated separately if a correction of its poses exceeds FARTHEST (rad, or relative to the length of the
+# system), if a pivot of a closing row is below 1 / LARGEST_RATIO of the row, or if its initial state violates the
+# constraints by more than MET, relative to the size of the system and its speeds.
 FARTHEST, LARGEST_RATIO, MET = 1e-3, 1e8, 1e-9
-# Output times that are closer than this to the end of a step, relative to its size, are taken there.
+# Output times within this fraction of a step from the end of the step get the state at this end.
 AT_AN_END = 1e-6
-# Least number of steps, summed over groups, that a thread computes in one call; the calls themselves take little time.
+# Minimum number of integration steps, summed over groups, that a thread computes per call; the overhead of the calls is
+# then negligible.
 SMALLEST_SHARE = 100
 
 

@@ -51,7 +51,8 @@ INVERSE, GIVEN, ALONE_TURN, INVERSE_OF_SHIFTS, ALONE_SHIFT = 15, 21, 30, 33, 39
 SECOND = 11
 LINK_WORK = 42
 
-# Sum of articulated inertias of children: 21 numbers as in `quirk.dynamics.sparse.kernels.inertia`, force and moment.
+# Layout of a sum over the children of a body: 21 components of the articulated inertia as in
+# `quirk.dynamics.sparse.kernels.inertia`, followed by force and moment.
 SUM_FORCE, SUM_MOMENT = 21, 24
 SUM_NUMBERS = 27
 

@@ -23,7 +23,7 @@ from .functions import law_print
 from .links import link_entries, placed_joints, suits
 from .records import AT_REST, LOADED, MOVED, LaneTables
 
-# Kinds of primitives for which `closing` has closing rows.
+# Kinds of primitive constraints that can close loops in lanes; see `closing`.
 KINDS = {COINCIDENCE, DOT1, DOT2, DISTANCE}
 # Maximum number of closing rows in lanes: the cost of a step grows with its square.
 MOST_CLOSING = 48

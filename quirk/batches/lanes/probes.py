@@ -1,8 +1,8 @@
 """Detection of jumps of user functions within the steps of members in SIMD lanes.
 
 Runs of a single system divide a step of fixed size if a user function jumps in it, or changes too fast to be resolved
-by the stages (`quirk.dynamics.sparse.stepping.discontinuity_test`). In lanes the same test is made, and a member that
-does not pass it is simulated separately.
+by the stages (`quirk.dynamics.sparse.stepping.discontinuity_test`). Lanes use the same test; a member that fails it is
+simulated separately.
 """
 
 from __future__ import annotations

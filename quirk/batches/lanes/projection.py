@@ -46,7 +46,7 @@ from .records import (
 from .recursion_loads import load_links
 from .recursion_projection import lock_links, move_links
 
-# Smallest pivot of the rows for which the estimate of convergence of the projection holds.
+# Smallest pivot of constraint rows that is assumed in the estimate of convergence of the projection.
 LEAST_PIVOT = 0.01
 BODY = 8 * BODY_LOAD
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from quirk.jit.record import record
 
-# Integers of each joint of the forest: child and parent body (the number of bodies is the ground), whether the child is
-# body j, whether rows keep the two points of the joint coincident, and the number of rows that restrict rotations.
+# Integer data of each joint of the forest: child and parent body (for the ground, the number of bodies), whether the
+# child is body j, whether rows keep the two points of the joint coincident, and the number of rows that restrict
+# rotations.
 CHILD, PARENT, CHILD_IS_J, COINCIDES, ROTATIONS = range(5)
 JOINT_ENTRIES = 5
 
@@ -29,38 +30,39 @@ AXIS_I, AXIS_J, OFFSET = 0, 3, 6
 ROW_NUMBERS = 7
 JOINT_NUMBERS = 27
 
-# Work of each joint: arms in inertial axes; the relative acceleration that its rows prescribe, of the point and
-# angular; the vectors dual to the normals of the rotation rows; the articulated inertia of the child at its point; the
-# freedoms; and the load that accelerates the child as prescribed.
+# Quantities computed for each joint: arms in inertial axes; relative acceleration of the joint point, and angular
+# acceleration, prescribed by the rows; vectors dual to the normals of the rotation rows; articulated inertia of the
+# child about the joint point; degrees of freedom; and the load that gives the child the prescribed acceleration.
 REACH_CHILD, REACH_PARENT, SHIFT, TURN, DUALS, INERTIA, FREEDOMS, BIAS = 0, 3, 6, 9, 12, 21, 42, 108
-# Work of each degree of freedom: its direction, the momentum of unit velocity along it, the inverse of its inertia, and
-# its acceleration if the parent does not accelerate.
+# Quantities computed for each degree of freedom: its direction, the momentum of unit velocity along it, the inverse of
+# its inertia, and its acceleration for a parent without acceleration.
 DIRECTION, MOMENTUM, COMPLIANCE, ALONE = 0, 3, 9, 10
 FREEDOM = 11
 JOINT_WORK = 114
 
-# Integers of each closing row: its kind, its component for a coincidence, and bodies i and j.
+# Integer data of each closing row: its kind, its component if it belongs to a coincidence, and bodies i and j.
 KIND, COMPONENT, BODY_I, BODY_J = range(4)
 ROW_ENTRIES = 4
-# How a unit multiplier of a closing row reaches the child body of a joint of the forest: the body does not move; it
-# moves with its parent; or a load of the row acts on the body or on a descendant.
+# Effect of a unit multiplier of a closing row on the child body of a joint of the forest: the body does not move; it
+# moves only with its parent; or a load of the row acts on the body or on one of its descendants.
 AT_REST, MOVED, LOADED = range(3)
 # Constants of each closing row: arms and axes in bodies i and j, in body axes, and the constant of the row.
 ARM_I, ARM_J, ALONG_I, ALONG_J, CONSTANT = 0, 3, 6, 9, 12
 CLOSING_NUMBERS = 13
-# Work of each closing row: force on body j, moments on bodies i and j, in inertial axes; right-hand side; and
-# multiplier.
+# Quantities computed for each closing row: force on body j, and moments on bodies i and j, in inertial axes; right-hand
+# side; multiplier.
 FORCE, MOMENT_I, MOMENT_J, GOAL, MULTIPLIER = 0, 3, 6, 9, 10
 CLOSING_WORK = 11
 
-# Number of quantities of each body: components of its symmetric articulated inertia; of its load or acceleration.
+# Number of components of the symmetric articulated inertia of a body, and of its load or acceleration.
 BODY_INERTIA, BODY_LOAD = 21, 6
-# Offset of the angular components behind the linear ones of eight members in loads and accelerations of bodies.
+# Offset from the linear to the angular components of loads and accelerations in arrays for eight members.
 ANGULAR = 24
 
-# Results of the checks of a group, by lane: square of the last correction over the largest allowed, for poses and for
-# velocities; square of the largest first correction; largest ratio of a closing row to its pivot; the sum of x - x over
-# all states, not a number if one is not finite; and 1 if a user function may have jumped within a step.
+# Results of the checks of a group, by lane: square of the last correction over the largest allowed correction, for
+# poses and for velocities; square of the largest first correction; largest ratio of a closing row to its pivot; sum of
+# x - x over all state components x, NaN if one of them is not finite; and 1 if a user function may have jumped within a
+# step.
 CORRECTION_LEFT, RATE_LEFT, CORRECTED, RATIO, NOT_A_NUMBER, ABRUPT = range(6)
 NOTES = 6
 

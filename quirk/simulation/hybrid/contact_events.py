@@ -41,8 +41,8 @@ from .event_actions import ENABLE_TOLERANCE
 from .impact_resolution import IDLE_GAP, ImpactResolver
 from .run_factory import RunFactory
 
-# Where a gap may be negative by more than this, over the length of the system or in rad, it is also watched for being
-# positive: from there on it may not be negative.
+# If a gap may be negative by more than this, over the length of the system or in rad, a run also monitors when the gap
+# has become positive; from then on negative values are no longer tolerated.
 TOUCHING = 1e-12
 
 

@@ -14,20 +14,22 @@ from quirk.dynamics.contact.coulomb import UNLOADED
 from quirk.dynamics.contact.impulse import Impulse
 from quirk.events.names import CommonMargin, Shared
 
-# Largest gap that counts as closed, over the length of the system or in rad.
+# Largest gap that counts as closed, relative to the length of the system or in rad.
 CLOSED_GAP = 1e-10
-# Rates and accelerations of contacts below this fraction of the largest speeds are round-off.
+# Rates of contacts below this fraction of the largest speed of the bodies are round-off; the same fraction of the
+# largest acceleration applies to accelerations of contacts.
 ROUND_OFF = 1e-12
 # Tensile multipliers below this fraction of the largest load, rounded up to a power of ten, are round-off; for contacts
 # without load, whose load is carried by other contacts, the fraction is UNLOADED.
 TENSION_TOLERANCE = 1e-12
-# Weaker loads than WEAK_LOAD times the load that gives a gap the largest acceleration have the round-off of that load.
+# Loads below WEAK_LOAD times the load that causes the largest acceleration of a gap have the round-off error of that
+# load.
 WEAK_LOAD = 1e-3
 
 
 @dataclass
 class ContactState:
-    """Contacts that are closed, contacts that carry load, and the state of each friction element.
+    """Closed contacts, contacts under load, and the state of each friction element.
 
     A gap is identified by its key: the name of its constraint and its index among the gaps of this constraint.
 

@@ -21,15 +21,16 @@ from .speed_limits import REST_SPEED
 
 # Factor on the limits of zero acceleration for friction whose rows depend on other rows.
 STILL = 1e6
-# Slip at which friction begins to slide if drivers prescribe its slip, over the slip that counts as none.
-# It is at least LEAST_CREEP, 1/s, times the length of the system, where nothing accelerates yet.
+# Friction whose slip is prescribed by drivers begins to slide at CREEP times the slip speed that counts as zero, and
+# not below LEAST_CREEP, 1/s, times the length of the system: the limit in the absence of accelerations.
 CREEP, LEAST_CREEP = 2 * SLIP_FLOOR, 1e-12
-# The same for friction whose rows have been redundant: beyond what misaligned redundant rows let through.
+# Sticking friction with redundant rows begins to slide at this multiple of the slip speed that counts as zero; smaller
+# slip is due to the misalignment of redundant rows.
 CREEP_REDUNDANT = 10 * SLIP_FLOOR
-# If such friction slides for less than this fraction of the time of a free fall over the length of the system, friction
-# stops the slip as soon as it begins.
+# Friction with redundant rows that slides for less than this fraction of the free-fall time over the length of the
+# system does not begin to slide again, because it would alternate between sliding and sticking.
 SHORT_SLIDING = 1e-3
-# Relative freedoms of two bodies.
+# Number of relative degrees of freedom of two bodies.
 FREEDOMS = 6
 
 

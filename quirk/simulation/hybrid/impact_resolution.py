@@ -32,12 +32,12 @@ from .run_factory import RunFactory
 from .shared_contact_loads import SharedContactLoads
 from .speed_limits import ContactInstant, slip_limit, speed_limits
 
-# Distance below zero, over the length of the system or in rad, at which a closed gap without load has its contact state
-# determined again.
+# The contact state of a closed gap without load is computed again when the gap falls below minus this value, relative
+# to the length of the system or in rad.
 IDLE_GAP = 1e-9
-# A contact that opens from a gap farther below zero than PENETRATION, over the length of the system or in rad, may stay
-# below zero, by up to that depth more, if it needs longer than SLOW_OPENING times the time of a free fall over the
-# length of the system to rise to zero.
+# A contact may open from a gap below -PENETRATION, relative to the length of the system or in rad. If it needs longer
+# than SLOW_OPENING times the free-fall time over the length of the system to reach zero, negative gaps down to its
+# present depth plus PENETRATION cause no event.
 PENETRATION, SLOW_OPENING = 1e-14, 1e-12
 # Angle, rad, between rim and plane below which the rim counts as flat on the plane.
 FLAT_ANGLE = 1e-6
@@ -155,7 +155,7 @@ class ImpactResolver:
         ]
 
     def _names(self, indices: Sequence[int]) -> set[str]:
-        """Return the names of the constraints to which the gaps with the indices `indices` belong."""
+        """Return the names of the constraints of the gaps `indices`."""
         return {self._contact_points[c].constraint.name for c in indices}
 
     def _check_rims(self, closed: list[int], state: State) -> None:
@@ -320,7 +320,7 @@ class ImpactResolver:
         return y, ContactState(loaded, unloaded, friction_modes, loads, reloading=returns, shared_margins=sharing)
 
     def _tolerate_penetration(self, instant: ContactInstant, closed: ClosedGaps, outcome: ImpactOutcome) -> None:
-        """Store, in the contact state of `outcome`, how far gaps may be negative without an event.
+        """Store the largest negative gaps that cause no event, in the contact state of `outcome`.
 
         This concerns contacts that open slowly from a negative gap, and contacts that close by round-off: their gap is
         zero up to round-off, its rate is negative, and there is no impact, or one at a speed of round-off. `outcome` is
@@ -347,7 +347,7 @@ class ImpactResolver:
     def _monitored_loads(
         self, closed: list[int], solution: ContactModes, load_round_off: np.ndarray, shares: SharedContactLoads
     ) -> tuple[dict[tuple[str, int], Shared], dict[tuple[str, int], Shared]]:
-        """Return the loads to be monitored at closed gaps, by key: first for loaded contacts, then for unloaded ones.
+        """Return two dicts of monitored loads by key of the gap: for loaded and for unloaded closed contacts.
 
         `closed` are the indices of the closed gaps, and `solution` is the solution of the contact problem with r rows.
         A load below its threshold in `load_round_off` (r,) is round-off of larger loads. `shares` expresses loads by

@@ -16,8 +16,8 @@ SIMULTANEOUS, SEQUENTIAL = IMPACTS = "simultaneous", "sequential"
 
 # Maximum number of rounds of a sequence: a light ball between heavy ones strikes them pi sqrt(mass ratio) times.
 MOST_ROUNDS = 100_000
-# Approach speeds below this fraction of the largest one at the start are due to round-off: such contacts do not take
-# part in a round. If all speeds are below it, the sequence ends without rebound.
+# Contacts with approach speeds below this fraction of the largest initial approach speed, a limit of round-off, do not
+# take part in a round. If this applies to all contacts, the sequence ends without rebound.
 FADED = 1e-9
 
 # (y, mask of the contacts with an impact, whether they rebound) -> outcome

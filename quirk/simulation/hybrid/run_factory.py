@@ -245,7 +245,7 @@ class RunFactory:
             raise unlocated("simulate", part, self.method)
 
     def check_motions(self, plant: CompiledModel, t: float) -> None:
-        """Raise an IntegrationError if a run that stops at time t (s) stops early, because a prescribed motion ends.
+        """Raise an IntegrationError if a prescribed motion ends a run at time t (s), before its final time.
 
         `plant` is the compiled model of the run.
         """
@@ -342,7 +342,7 @@ def unlocated(owner: str, part: str, method: str) -> InputError:
 
 
 def loads_vary(model: Model) -> bool:
-    """Whether loads may vary with time by themselves, faster than the motion of bodies.
+    """Whether loads may vary with time faster than the bodies move.
 
     This is the case for user functions, and for prescribed motions other than polynomials of degree one.
     """

@@ -34,7 +34,7 @@ def common_margin(
 ) -> CommonMargin:
     """Return the common margin of sticking contacts and joints that share a load, as a quantity monitored for an event.
 
-    The margin is the largest that any redistribution of the load leaves to the limits of friction.
+    It is the margin to the limits of friction, maximized over all redistributions of the load.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def common_margin(
 
 
 class _Cones(NamedTuple):
-    """Friction cones of the contacts and joints of a group, with LOADS components of load each.
+    """Friction cones of the contacts and joints of a group; each cone has LOADS load components.
 
     Attributes
     ----------

@@ -15,11 +15,11 @@ from quirk.dynamics.sparse.solver.solver import Solver
 from .contact_rows import ContactRows
 from .contact_states import ROUND_OFF, SpeedLimits
 
-# Default limit of the approach speed below which impacts have no rebound, and of the smallest slip speeds, over the
-# speed of a free fall from the length of the system.
+# Default speed, over the speed after a free fall over the length of the system, below which impacts have no rebound and
+# slip counts as zero.
 REST_SPEED = 1e-6
-# Speeds below this fraction of the speed of a free fall over the length of the system are round-off, even if all bodies
-# are at rest.
+# Speeds below this fraction of the speed after a free fall over the length of the system count as round-off, even if
+# all bodies are at rest.
 STILL = 1e-15
 
 

@@ -26,13 +26,13 @@ from quirk.errors import SensitivityWarning, outside
 
 from .change import with_motions
 
-# Ratio of a pose variation to its smallest value beyond which it may become unbounded; and ratio of a pivot to the
-# largest below which it may approach zero.
+# A variation of poses above GROWN times its smallest value may become unbounded; a pivot below LOW times the largest
+# pivot may approach zero.
 GROWN, LOW = 3.0, 0.9
-# Least cosine between singular vectors of neighboring states for which a singular value can be tracked.
+# Minimum cosine between singular vectors of neighboring states for which a singular value can be tracked.
 ALIKE = 0.5
-# Component of Phi_p along the left vector, over its norm, below which a derivative exists at the singular
-# configuration; it is interpolated linearly between two steps.
+# The derivative exists at the singular configuration if the component of Phi_p along the left singular vector, relative
+# to the norm of Phi_p, is below this limit. The component is interpolated linearly between two steps.
 ALONG = 0.1
 
 
@@ -102,7 +102,7 @@ def warn_of_splits(
 
 
 def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndarray:
-    """Return a mask (D,) of those of D parameters that affect constraint rows.
+    """Return a mask (D,), True for parameters that affect constraint rows.
 
     `directions` are the variations of the model's constants, and `motions` those of prescribed motions, for unit
     changes of the parameters.

@@ -46,8 +46,7 @@ class ParameterChange:
     numbers : derivatives of the constants of bodies, constraints and forces in the equations of motion, by key, see
         `quirk.simulation.sensitivity.part_parameters`
     start : derivatives (12,) of the initial states of bodies, by name: displacement, rotation, and derivatives of
-        velocity
-        and angular velocity
+        velocity and angular velocity
     motions : derivatives of prescribed motions, by the names of the constraint or force and of the motion
     size : magnitude of the parameter, or of the vector of which it is an element; 0 if unknown
     """

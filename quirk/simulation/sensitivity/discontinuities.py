@@ -20,15 +20,16 @@ from quirk.dynamics.sparse.stepping.run_state import STEP_END, STEP_HEAD, STEP_S
 from quirk.dynamics.sparse.variation.variation import Steps
 from quirk.errors import SensitivityWarning, outside
 
-# Least ratio of the rate of change of accelerations in a jump to the rates in the steps beside it.
+# Minimum ratio of the rate of change of accelerations in a step with a jump to the rates in neighboring steps.
 FASTER = 1000.0
-# Least ratio of a jump to its round-off, and to the largest acceleration.
+# Minimum ratio of a jump of accelerations to its round-off, and to the largest acceleration.
 CERTAIN, NOTICED = 1e3, 1e-6
-# A jump at the end of a step, as of a function of time, does not count. In a step with a jump the mean acceleration
-# differs from both neighboring means by more than this fraction of the jump.
+# Jumps at the ends of steps, as of functions of time, are ignored: the mean acceleration in a step with a jump must
+# differ from the means in both neighboring steps by more than this fraction of the jump.
 WITHIN = 2.0 / FASTER
-# Steps of Taylor series become ever shorter before a jump; the step after it is longer by this factor. Jumps as close
-# to the start of the steps belong to the event there.
+# Steps of Taylor series become ever shorter before a jump; the step after the jump is longer by at least this factor. A
+# jump belongs to the event at the start of the steps if its distance from the start, times this factor, is less than
+# the length of that step.
 SUDDENLY = 1e3
 # Minimum number of steps, as two are needed on either side; and maximum number of jumps whose times are listed.
 FEWEST, TOLD = 5, 3

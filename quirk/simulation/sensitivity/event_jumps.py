@@ -37,14 +37,14 @@ from .part_parameters import GAP
 from .slipping import limit_time, slip_end_time
 
 OWNER = "simulate: sensitivities"
-# Largest relative difference between the time variations of simultaneous events for which they stay simultaneous.
+# Simultaneous events stay simultaneous if the variations of their times differ by less than this fraction.
 AT_ONCE = 1e-6
-# Loads on either side of an event are evaluated where bodies have moved by this fraction of the length of the system,
-# or of a rad, and by twice that, and are extrapolated linearly to the event.
+# Loads on either side of an event are extrapolated linearly to the event from two states: after the bodies have moved
+# by this fraction of the length of the system, or of a rad, and by twice this fraction.
 ASIDE = 1e-9
-# Ratio of a jump to the smooth change on either side below which it is not a jump, but round-off.
+# Minimum ratio of a jump to the smooth change on either side of the event; smaller jumps are round-off.
 DISTINCT = 100.0
-# Largest jump of poses, over the length of the system, that counts as none.
+# Jumps of poses below this fraction of the length of the system count as zero.
 MOVED = 1e-8
 
 

@@ -391,7 +391,7 @@ class Batch:
             states, good, angles = found
             done[group] = good
             self._alone += int((~good).sum())
-            # A slice where all members are good, because selecting members by their indices copies all states.
+            # Use a slice if all members are good, because selection by a mask would copy all states.
             kept = slice(None) if good.all() else good
             counted = {name: of_all[kept] for name, of_all in angles.items()}
             self._state.put_bodies(due[group][kept], states[kept, -1], counted)

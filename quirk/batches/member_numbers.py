@@ -81,7 +81,7 @@ def _try_construct(
     `system`, `solver`, `plan` and `varied` are as for `member_numbers`. Returns False if a force law differs in more
     than input values. An invalid value raises the error of the part.
     """
-    # All changes are applied, as the numbers of a constructed part replace those that were filled in before.
+    # All changes are applied, because the parameters of a constructed part overwrite those written before.
     changes = changes_of(varied, k)
     maker = MemberMaker(system, changes)
     # Constraints on a body depend only on its pose, which does not change.

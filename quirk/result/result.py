@@ -491,7 +491,7 @@ class Result(Renamed, ResultOutput):
     @cached_property
     def _sticking_loads(self) -> list[StickingLoads]:
         """Loads that sticking joints and closed contacts share with each other or with joints, for each segment."""
-        # The numbers of contacts and their slip are those of `_contact_loads`.
+        # Contact friction comes first, so that indices of gaps and slip components agree with `_contact_loads`.
         contact_frictions = [force for force in self.system.forces if isinstance(force, Friction)]
         gaps = Gaps(self.system, [*contact_frictions, *sticking_joints(self.system.forces)])
         pairs = zip(self.segments, self._contact_loads, strict=True)

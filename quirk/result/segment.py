@@ -185,7 +185,7 @@ class Segment:
         power = {
             name: by_row[:, rows].sum(axis=1) for name, rows in self.model.joint_rows.items() if name not in sticking
         }
-        # Rows given by a user without Phi have no rate of it.
+        # User-defined rows without a residual Phi have no rate of Phi.
         for placed in self.model.relations:
             if placed.relation.of_user and placed.relation.of_velocities:
                 name = self.model.owner(placed.rows.start)

@@ -76,7 +76,7 @@ def _along(segment: Segment) -> list[Passage]:
     work = 10.0 * model.rows**2 * 6 * len(model.mass)
     rows = range(0, count, int(np.ceil(count * work / MOST_WORK)))
     found, before = [], None
-    # Relations are evaluated in machine code; in Python they would take most of the time.
+    # The solver evaluates relations in machine code; evaluation in Python would take most of the time.
     solver = segment.solver() if model.relations else None
     for row in rows:
         now = _factors(segment, solver, row)

@@ -88,7 +88,7 @@ class StickingLoads:
         self._system, self._gaps, self._segment = system, gaps, segment
         self._frictions = FrictionModes(system)
         members = [*joint_members(system, gaps, segment), *contact_members(gaps, segment, contacts)]
-        # If each of them has its row in the model, there is nothing to share out.
+        # If the model has all rows of the members, no load is shared.
         self._members = members if any(None in member.own for member in members) else []
 
     @cached_property
@@ -103,7 +103,7 @@ class StickingLoads:
         for row, y in enumerate(segment.flat):
             if row == 0:
                 solver.settle(solver.slots.state_to_lanes(y), segment.instants[0])
-            # Bodies that are held keep their poses.
+            # The balancing loads are reused while the poses do not change.
             if row == 0 or self._moved(last, row):
                 balancing, last = balancing_loads(self._gaps, segment, self._members, solver, place, row), row
             base = {name: load[row] for name, load in joint_loads.items()}
@@ -180,7 +180,7 @@ class StickingLoads:
         z, inside = self._least(none, present, ways, groups, limits)
         if inside:
             return z, []
-        # Where few distributions are left, as at the limit of sticking, the iteration may miss them.
+        # If only few distributions are within the limits, as at the limit of sticking, the iteration may miss them.
         directions = np.hstack([directions for _, _, directions in groups])
         most = directions @ largest_margin_redistribution(self._members, limits, present, directions, ways @ directions)
         if exceeding := self._beyond(present + ways @ most, limits(most)):

@@ -106,7 +106,7 @@ def _loads(result: Result) -> list[str]:
     loads = result._joint_loads
     none = np.zeros((1, 2, 3))
     largest = {c.name: np.linalg.norm(loads.get(c.name, none), axis=2).max(axis=0) for c in result._loaded}
-    # The constraint of a planar body to its plane is only listed if it carries a load; so are those of rotors.
+    # The constraints of planar bodies to their plane, and those of rotors, are listed only if they carry a load.
     companions = {part.name for part in result.system.companions}
     loads_shown = loads_rounded_off(np.stack(list(largest.values()))[:, :, None], result._model.length)[:, :, 0]
     largest = dict(zip(largest, loads_shown, strict=True))

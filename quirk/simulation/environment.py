@@ -54,7 +54,7 @@ class Environment(gymnasium.Env):
         low, high = (np.concatenate([pair[side].ravel() for pair in bounds.values()]) for side in (0, 1))
         self.action_space = self._bounds = Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
         run = self._run_from(None)
-        # Run from the initial state of the system, which each episode from there restores.
+        # Run from the initial state of the system; episodes that start from this state restore its snapshot.
         self._default = run, run.observe(observations), run.save()
         self.run, self._observe, _ = self._default
         self.observation_space = Box(-np.inf, np.inf, (len(self._observe.names),), np.float64)

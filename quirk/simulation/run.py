@@ -521,7 +521,7 @@ class Run:
 
     @property
     def _input_version(self) -> tuple[int, int]:
-        """Numbers that change whenever an input changes."""
+        """Pair of counters that changes whenever an input changes."""
         return self.inputs.version, self._sampler.inputs.version
 
     @property

@@ -195,7 +195,7 @@ def described_failure(
     because = "" if cause is None else f" ({cause})"
     if cause is None and system.sampled:
         because = HINT_OF_SAMPLED.format(system.sampled[0])
-    # A load that is not finite makes all bodies that are coupled to its own not finite: then no body is named.
+    # A non-finite load makes the states of all coupled bodies non-finite; no body is named in this case.
     size, names = STATE_SIZE * len(system.bodies), system.model.body_names
     bodies = {names[c // STATE_SIZE] for c in error.components if c < size}
     owners = [f'body "{name}"' for name in bodies] or {system.model.auxiliary.owner(c, names) for c in error.components}

@@ -66,7 +66,7 @@ class Observation:
         if self._turning:
             quadrant, whole, inputs = current.present_quadrants.item, current.whole.item, self._laws.inputs
             for place, k, axis, sign, factor, offset in self._turning:
-                # Accurate to less than half a turn, which suffices for the law to find the turns.
+                # An error of less than half a turn suffices for the law to count the full turns.
                 angle = (quadrant(2 * k) + 0.5 + sign * (quadrant(2 * k + 1) + 0.5)) * QUARTER + whole(k, axis)
                 inputs[place], inputs[place + 1], inputs[place + 2] = factor * angle + offset, 0.0, t
         if self._evaluates:

@@ -139,7 +139,7 @@ def deviate(
         r_p = rows_times(kin, p + 8 * ROTATION, load3(numbers, n + 8 * ARM_PARENT))
         if level == 0:
             x_c, x_p = load3(y, STATE * child + 8 * POSITION), load3(y, STATE * parent + 8 * POSITION)
-            # Positions first: far from the origin their difference is exact where a sum is not.
+            # Subtract positions first: far from the origin their difference is exact, whereas sums with arms are not.
             store3(work, o + 8 * SHIFT, minus(minus(x_p, x_c), minus(r_c, r_p)))
         else:
             v_c, v_p = load3(y, STATE * child + 8 * VELOCITY), load3(y, STATE * parent + 8 * VELOCITY)

@@ -19,32 +19,33 @@ from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.dynamics.sparse.symbolic.placed_joint import PlacedJoint
 from quirk.dynamics.sparse.symbolic.tables_of_recursion import links, stored_sums
 
-# Integers of each link: kind of joint, indices of body and parent body, where the number of bodies is the ground; and
-# indices in the array of sums: sum over the children of the body, sum over the preceding children of its parent, and
-# this sum with the link added, -1 if the parent is the ground.
+# Integer data of each link: kind of its joint; indices of its body and its parent body, where the number of bodies
+# denotes the ground; and three indices in the array of sums: of the sum over the children of the body, of the sum over
+# the preceding children of its parent, and of the latter sum with this link added, -1 if the parent is the ground.
 KIND, BODY, PARENT, CHILDREN, ADDED_TO, SUM = range(6)
 LINK_ENTRIES = 6
 
-# Constants of each link: mass; center of mass relative to the joint point, body axes; joint point relative to that of
-# the parent, axes of the parent, for a joint that slides without its travel; z axis of the joint, body axes; of the
-# inertia about the joint point, J = j 1 + v v^T - u u^T, the middle principal moment j and the vectors u and v, body
-# axes; joint point relative to the center of mass of the parent, and z axis of the joint, both in the axes of the
-# parent; x axis of a weld or slider in the axes of body and parent. The z axis is the axis of the joint; a universal
-# joint has one axis in the body and another one in the parent. The part j 1 does not contribute to omega x J omega, but
-# its round-off would make slender bodies spin.
+# Constants of each link: mass; center of mass relative to the joint point, body axes; joint point relative to the joint
+# point of the parent, axes of the parent, for a sliding joint at zero travel; z axis of the joint, body axes; the
+# inertia about the joint point J = j 1 + v v^T - u u^T, body axes, as its middle principal moment j and the vectors u
+# and v; joint point relative to the center of mass of the parent, and z axis of the joint, both in the axes of the
+# parent; x axis of a weld or slider, in the axes of body and parent. The z axis is the axis of the joint; a universal
+# joint has one axis fixed in the body and one fixed in the parent. J is split because the part j 1 does not contribute
+# to omega x J omega, but its round-off would make slender bodies spin.
 MASS, CENTER, ARM, AXIS, MIDDLE, LESS, MORE, POINT_ON_PARENT, AXIS_ON_PARENT = 0, 1, 4, 7, 10, 11, 14, 17, 20
 CROSS, CROSS_ON_PARENT = 23, 26
 LINK_NUMBERS = 29
 
-# Work of each link, in inertial axes: CENTER and the present ARM; the relative accelerations, of the joint point and
-# angular, that are due to velocities; the second derivative of CENTER at constant angular velocity. Then for a freedom
-# its axis, the momentum of unit velocity along or about it, the inverse of its inertia, and its acceleration if the
-# parent does not accelerate. The first freedom is the rotation about the z axis of the joint, or the translation of a
-# slider. The second one, SECOND elements later, is the translation of a cylindrical joint, or the rotation of a
-# universal joint about the projection of the axis in the parent across that in the body. For a ball joint or a free
-# body with the articulated inertia (M, H, J) the inverse of J (xx, xy, xz, yy, yz, zz), the rows of H J^-1, and the
-# angular acceleration if the joint point does not accelerate; for a free body also the inverse of M - H J^-1 H^T and
-# the acceleration of its point.
+# Quantities computed for each link, in inertial axes: CENTER and the present ARM; the velocity-dependent relative
+# acceleration of the joint point, and angular acceleration; the second derivative of CENTER at constant angular
+# velocity. Then for each degree of freedom: its axis, the momentum of unit velocity along or about the axis, the
+# inverse of its inertia, and its acceleration for a parent without acceleration. The first degree of freedom is the
+# rotation about the z axis of the joint, or the translation of a slider. The second one, at an offset of SECOND
+# elements, is the translation of a cylindrical joint, or the second rotation of a universal joint, about the component
+# of the parent's axis perpendicular to the body's axis. A ball joint or a free body with the articulated inertia (M, H,
+# J) has instead: the inverse of J (xx, xy, xz, yy, yz, zz), the rows of H J^-1, and the angular acceleration for a
+# joint point without acceleration; a free body also has the inverse of M - H J^-1 H^T and the acceleration of its joint
+# point.
 FROM_POINT, TO_POINT, SHIFT, TURN, BEND = 0, 3, 6, 9, 12
 DIRECTION, MOMENTUM, COMPLIANCE, ALONE = 15, 18, 24, 25
 INVERSE, GIVEN, ALONE_TURN, INVERSE_OF_SHIFTS, ALONE_SHIFT = 15, 21, 30, 33, 39
@@ -56,8 +57,8 @@ LINK_WORK = 42
 SUM_FORCE, SUM_MOMENT = 21, 24
 SUM_NUMBERS = 27
 
-# Geometry of each link as it is stored for each member, in the axes of body and parent: joint point, relative to their
-# centers of mass; z axis of the joint; and x axis of a weld or slider.
+# Number of geometry data of each link for each member: joint point relative to the centers of mass of body and parent,
+# z axis of the joint, and x axis of a weld or slider, each in the axes of the body and of the parent.
 LINK_GEOMETRY = 18
 
 

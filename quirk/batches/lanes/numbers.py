@@ -221,7 +221,7 @@ def workspace(plan: LanePlan, n: int, buffers: int) -> LaneWork:
         notes=aligned(WIDTH * NOTES),
     )
     work.stage.reshape(n + 1, STATE_SIZE, WIDTH)[n, ORIENTATION] = 1.0
-    # Freedoms that no row restricts are along the inertial axes.
+    # Degrees of freedom that no row restricts are along the inertial axes.
     own = work.joints.reshape(joints, JOINT_WORK, WIDTH)
     for numbers, (point, turns) in zip(own, plan.rows, strict=True):
         first = FREEDOMS if point >= 0 else FREEDOMS + 3 * FREEDOM

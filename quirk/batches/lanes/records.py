@@ -22,9 +22,9 @@ from quirk.jit.record import record
 CHILD, PARENT, CHILD_IS_J, COINCIDES, ROTATIONS = range(5)
 JOINT_ENTRIES = 5
 
-# Constants of each joint of the forest: arms from the centers of mass of child and parent to the joint point, in body
-# axes; for each of three rotation rows an axis of body i and an axis of body j, in body axes, and the constant of the
-# row.
+# Constants of each joint of the forest, in body axes: arms from the centers of mass of child and parent to the joint
+# point; and for each of three rotation rows an axis fixed in body i, an axis fixed in body j, and the constant term of
+# the row.
 ARM_CHILD, ARM_PARENT, ROTATION_ROWS = 0, 3, 6
 AXIS_I, AXIS_J, OFFSET = 0, 3, 6
 ROW_NUMBERS = 7
@@ -46,7 +46,7 @@ ROW_ENTRIES = 4
 # Effect of a unit multiplier of a closing row on the child body of a joint of the forest: the body does not move; it
 # moves only with its parent; or a load of the row acts on the body or on one of its descendants.
 AT_REST, MOVED, LOADED = range(3)
-# Constants of each closing row: arms and axes in bodies i and j, in body axes, and the constant of the row.
+# Constants of each closing row: arms and axes in bodies i and j, body axes, and the constant term of the row.
 ARM_I, ARM_J, ALONG_I, ALONG_J, CONSTANT = 0, 3, 6, 9, 12
 CLOSING_NUMBERS = 13
 # Quantities computed for each closing row: force on body j, and moments on bodies i and j, in inertial axes; right-hand

@@ -27,7 +27,7 @@ def pose_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: 
     of y (states); those of its parent at p of `kin` and q of y.
     """
     r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
-    # Positions first: far from the origin their difference is exact where a sum is not.
+    # Subtract positions first: far from the origin their difference is exact, whereas sums with arms are not.
     apart = minus(minus(load3(y, s + 8 * POSITION), load3(y, q + 8 * POSITION)), r)
     return minus(load3(numbers, n + 8 * POINT_ON_PARENT), columns_times(kin, p + 8 * ROTATION, apart))
 

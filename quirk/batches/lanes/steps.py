@@ -43,7 +43,7 @@ def steps_of_group(
         h = t_new - t
         for stage in range(weights.stages):
             here, after = (y if stage == 0 else work.stage), (work.stage if stage + 1 < weights.stages else y)
-            # At its start, the functions of the step before are tested.
+            # The functions of the previous step are tested at the start of the next step.
             if stage == 0 and n > 0:
                 probed, before = probes.stages, steps.start + (n - 1) * steps.step
             else:

@@ -43,8 +43,8 @@ class ContactState:
     tolerated_gaps : largest tolerated negative value by key of gap, m or rad, for contacts that open from slight
         interpenetration
     parts : index of the face or edge in contact of a bounded surface, by name of contact
-    reloading : monitored loads by key of closed gap without load, next to sliding contacts; the contact is loaded again
-        when this load becomes positive
+    reloading : monitored loads of closed contacts without load whose rows depend on sliding contacts, by key of gap; a
+        contact is loaded again when its monitored load becomes positive
     flank_sides : flank in contact (1, -1, or 0 for none) of elastic meshes with free play, by name
     ropes : state of elastic ropes with friction, by name
     shared_margins : keys of the gaps of sticking contacts that share a load; their common margin to the friction cones

@@ -19,7 +19,8 @@ from .contact_rows import ContactRows
 from .shared_contact_loads import SharedContactLoads
 from .speed_limits import REST_SPEED
 
-# Factor on the limits of zero acceleration for friction whose rows depend on other rows.
+# Friction of a contact without load counts as sticking if its slip accelerates by less than this multiple of the
+# threshold of zero acceleration.
 STILL = 1e6
 # Friction whose slip is prescribed by drivers begins to slide at CREEP times the slip speed that counts as zero, and
 # not below LEAST_CREEP, 1/s, times the length of the system: the limit in the absence of accelerations.

@@ -24,7 +24,7 @@ from .contact_rows import ContactRowEvaluator, ContactRows
 from .contact_states import ROUND_OFF, WEAK_LOAD, Impact
 from .speed_limits import largest_acceleration
 
-# Number of reductions of restitution if an impact would gain energy.
+# Number of equal steps in which coefficients of restitution are reduced to zero until an impact gains no energy.
 RESTITUTION_STEPS = 10
 # Accelerations of rows below this fraction of the largest of all bodies are round-off while forces act along rows.
 NOISE = 1e-13

@@ -13,7 +13,7 @@ from quirk.errors import SwitchingError
 from .contact_states import CLOSED_GAP, ROUND_OFF, WEAK_LOAD, ContactState, Impact, opening_threshold
 from .speed_limits import largest_acceleration
 
-# Number of reductions of restitution if an impact would gain energy.
+# Number of equal steps in which coefficients of restitution are reduced to zero until an impact gains no energy.
 RESTITUTION_STEPS = 10
 
 

@@ -195,7 +195,7 @@ class RunFactory:
     def solver_at(self, plant: CompiledModel, y: np.ndarray, t: float) -> Solver:
         """Return the solver of a compiled model, with the independent rows selected at state vector y and time t, s."""
         solver = self.solver_of(plant)
-        # Without redundant rows there is no choice, at any state.
+        # Without redundant rows, all rows are independent, and no selection at a state is necessary.
         if plant not in self._settled or solver.redundant:
             solver.settle(solver.slots.state_to_lanes(y), t)
             self._settled.add(plant)

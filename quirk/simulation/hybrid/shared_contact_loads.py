@@ -207,10 +207,10 @@ class SharedContactLoads:
         return tuple((name, row, weight) for (name, row), weight in terms if abs(weight) > NO_WEIGHT)
 
     def reloading_force(self, row: int) -> Shared | None:
-        """Return the monitored load of a closed contact that carries no load next to sliding contacts.
+        """Return the monitored load of a closed contact without load whose row depends on sliding contacts.
 
         `row` is the index of its row. The contact is loaded again when this quantity becomes positive. The result is
-        None if it stays zero.
+        None if the load stays zero.
         """
         W, load_distribution = self._rows.W, self._distribution
         others = [

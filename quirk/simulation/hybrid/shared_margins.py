@@ -54,7 +54,7 @@ def common_margin(
     for k, first in enumerate(balls, redistributions.shape[1] - len(balls)):
         basis[[first, first + LOADS + 1], k] = 1.0
     bearings = [_bearing_forces(rows, distribution, n, group, redistributions) for n in loaded]
-    # With limits in proportion to loads, the margin is a local maximum: that next to the present loads.
+    # With limits in proportion to loads, the margin is a local maximum: the one nearest to the present loads.
     present = distribution.offset[order] * known[:, 0] * bool(loaded)
     return CommonMargin(
         frictions[members[0]],

@@ -265,7 +265,7 @@ class _Places:
             first = placed.rows.start - model.joint_rows[name].start
             owner = next(constraint for constraint, _ in model.joint_bodies if constraint.name == name)
             if isinstance(owner, Sticking):
-                # Of the data of sticking friction only the radii, if they are parameters, are inputs of its rows.
+                # Rows of sticking friction have only the radii as inputs, if the radii are parameters.
                 used = layout.numbers if "radii" in owner.friction.parameters else 0
                 inputs[: layout.numbers] = [*range(used), *[UNUSED] * (owner.friction.numbers.size - used)]
                 self.found[LAW, name, 0] = RELATION, number, inputs

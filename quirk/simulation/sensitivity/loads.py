@@ -77,7 +77,8 @@ class SegmentLoads:
             return True
         assert isinstance(reading.of, ForceElement)
         number = self._elements.get(reading.of.name)
-        # An event may have replaced the element; friction depends on other loads; a coordinate may have the same name.
+        # An event may have replaced the element. Friction depends on other loads. A coordinate may be called like a
+        # load.
         element = reading.of if number is None else self._model.forces[number][0]
         return not isinstance(element, Friction) and reading.quantity not in element.coordinates
 

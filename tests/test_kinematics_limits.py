@@ -145,6 +145,79 @@ class TestBranchPoints:
         np.testing.assert_array_equal(caught.value.result.time, times[:2])
 
 
+def parallel_cranks(kind, cranks, lead, rates, beyond):
+    """Parallel cranks of length 0.4 m and a plate on their tips, with gravity; the rank is the same at all positions.
+
+    `lead`, rad, is the angle of the cranks at the start, ahead of the line through the first two feet (1 m apart). All
+    cranks with `rates`, rad/s, are driven; a third foot is off this line by `beyond`, m.
+    """
+    plane, tip = Plane(), 0.4 * np.array([np.cos(lead), np.sin(lead)])
+    feet = np.array([[0.0, 0], [1.0, 0], [0.4, beyond]])[:cranks]
+    plate = bar(kind, "plate", feet[0] + tip, feet[1] + tip, 2.0, plane)
+    parts = [plate]
+    for k, foot in enumerate(feet):
+        crank = bar(kind, f"crank {k}", foot, foot + tip, 1.0, plane)
+        hinge = pin(kind, f"foot {k}", GROUND, crank, foot, plane)
+        parts += [crank, hinge, pin(kind, f"tip {k}", crank, plate, foot + tip, plane)]
+        if k < len(rates):
+            motion = Motion.constant_rate(rates[k])
+            drive = (
+                planar.AngleDriver(f"drive {k}", GROUND, crank, motion, offset=lead)
+                if kind == "planar"
+                else quirk.Drive(f"drive {k}", hinge, motion)
+            )
+            parts.append(drive)
+    return quirk.System(parts, gravity=(*DOWN, 0))
+
+
+@KINDS
+@pytest.mark.parametrize(("cranks", "drives"), [(2, 2), (3, 1), (3, 3)])
+@pytest.mark.parametrize("seed", study(range(3), 1))
+class TestRowsThatBecomeDependentWhileOthersDoNot:
+    """Flat, the loop of two cranks is singular; the mechanism is not, because of a second driver or a third crank."""
+
+    @staticmethod
+    def draw(kind, cranks, drives, seed):
+        """Return a system, the angle of the cranks at the start, rad, their rate, rad/s, and the time when flat, s."""
+        rng = np.random.default_rng(seed)
+        lead, rate = rng.uniform(0.3, 2.5), rng.uniform(0.7, 1.5)
+        system = parallel_cranks(kind, cranks, lead, [rate] * drives, rng.uniform(0.3, 0.8))
+        return system, lead, rate, (np.pi - lead) / rate
+
+    @staticmethod
+    def efforts(result, cranks, drives, along):
+        """Return the sum of the efforts of all drivers, N m, and its value by virtual power; `along` are the cranks.
+
+        The kinetic energy is constant, so that the drivers have the power that raises the weights.
+        """
+        effort = sum(result[f"drive {k}"].effort for k in range(drives))
+        return effort, -DOWN[1] * (2.0 + 0.5 * cranks) * along[:, 0]
+
+    def test_in_kinematics(self, kind, cranks, drives, seed):
+        system, lead, rate, flat = self.draw(kind, cranks, drives, seed)
+        times = np.array([0.0, 0.6 * flat, flat - 1e-6, flat, flat + 1e-8, flat + 1.0, flat + np.pi / rate])
+        result = quirk.kinematics(system, times)
+        angle = lead + rate * times
+        along = 0.4 * np.column_stack([np.cos(angle), np.sin(angle), 0 * angle])
+        across = along[:, [1, 0, 2]] * [-1, 1, 1]
+        plate = result["plate"]
+        agree(plate.position - [0.5, 0, 0], along)
+        agree(plate.velocity, rate * across)
+        agree(plate.acceleration, -(rate**2) * along)
+        agree(plate.jerk, -(rate**3) * across)
+        np.testing.assert_allclose(plate.angular_velocity, 0, atol=TOLERANCE)
+        agree(*self.efforts(result, cranks, drives, along))
+
+    def test_loads_of_simulations(self, kind, cranks, drives, seed):
+        """Runs project states with the rows selected before, which enlarge round-off here: loads are off by 2e-6."""
+        system, lead, rate, flat = self.draw(kind, cranks, drives, seed)
+        times = np.array([0.0, 0.6 * flat, flat, flat + 0.5])
+        angle = lead + rate * times
+        along = 0.4 * np.column_stack([np.cos(angle), np.sin(angle), 0 * angle])
+        effort, expected = self.efforts(simulated(system, times), cranks, drives, along)
+        np.testing.assert_allclose(effort, expected, atol=1e-4 * np.abs(expected).max())
+
+
 # Coupler and rocker are too short for the crank to pass the angle at which they are in line.
 TOO_SHORT = {"ground": 1.0, "crank": 0.6, "coupler": 0.5, "rocker": 0.6}
 FARTHEST = np.arccos((1 + 0.6**2 - 1.1**2) / (2 * 0.6))

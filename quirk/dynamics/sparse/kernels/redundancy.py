@@ -12,7 +12,8 @@ stages.
 
 All sets of full rank give the same motion. A set with nearly dependent rows has small pivots, which reduce accuracy.
 The selection therefore tries thresholds from `FIRST_THRESHOLD` down to `rank_tolerance`, and uses the first that gives
-rows of full rank. A new selection is made if the smallest pivot of the current set has become too small.
+rows of full rank. A new selection is made if rows of the current set have become dependent, or their smallest pivot too
+small.
 
 A node is a group of up to six rows of one joint, or a body with many joints; a relation is a constraint defined by a
 function. The array work.G contains all rows.
@@ -313,14 +314,14 @@ def record_rank(mechanism: Mechanism) -> int:
 def monitor_rows(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
     """Check the selected rows after an evaluation of y' at time t (s) and a state y on the constraints.
 
-    If the smallest pivot has become too small, `rank` rows are selected again. The factorization and the number of
-    solves are adapted. Returns whether y' must be evaluated again, because the selection or the factorization has
-    changed or more solves are needed.
+    If the smallest pivot has become too small, or fewer than `rank` of the selected rows are independent, `rank` rows
+    are selected again. The factorization and the number of solves are adapted. Returns whether y' must be evaluated
+    again, because the selection or the factorization has changed or more solves are needed.
     """
     work = mechanism.work
     method, passes = work.summary[METHOD], work.summary[PASSES]
     left_out = record_rank(mechanism)
-    if left_out > 0 and not work.summary[LEAST] > work.summary[TRIGGER]:
+    if left_out > 0 and (work.summary[RANK] < rank or not work.summary[LEAST] > work.summary[TRIGGER]):
         select_rows(mechanism, t, y, rank)
         return True
     adapt_method(work)

@@ -103,7 +103,7 @@ def dataset_of_lanes(
 
 
 def _coordinates(varied: Sequence[VariedNumber], run: str) -> dict[str, Any]:
-    """Return the values of the varied parameters as coordinates of the dimension of the members, named `run`."""
+    """Return the values of the varied parameters as coordinates along the members, the dimension named `run`."""
     return {
         one.title: ((run, *(f"{one.title}_{axis}" for axis in range(one.values.ndim - 1))), one.values)
         for one in varied

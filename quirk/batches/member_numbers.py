@@ -65,7 +65,7 @@ def member_numbers(
 
 
 def _extremes(varied: Sequence[VariedNumber], count: int) -> list[int]:
-    """Return the indices of the members with extreme values of a parameter, and of the first and the last member.
+    """Return the indices of the first and last member, and of the members with extreme values of a parameter.
 
     Extreme values are the smallest and largest of each parameter. `count` is the number of members.
     """
@@ -97,7 +97,7 @@ def _try_construct(
 
 
 def _try_fill_laws(system: System, solver: Solver, maker: MemberMaker, inputs: np.ndarray) -> bool:
-    """Write the inputs of those force laws of one member that differ from the system to `inputs`.
+    """Write the inputs of the force laws of one member that differ from the system to `inputs`.
 
     These are the laws of the force elements that `maker` constructs anew. Returns False if a force law differs in more
     than input values.

@@ -1,4 +1,4 @@
-"""Loads that balance a force along the friction or gap direction of a contact or joint that has no row in the model.
+"""Loads that balance a force along a friction or gap direction without a row in the model.
 
 Sticking joints and closed contacts have a row for each slip component and gap; the model contains a
 maximal independent subset of these rows.

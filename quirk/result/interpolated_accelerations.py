@@ -1,6 +1,6 @@
 """Estimated errors of accelerations, and thus of loads and energies, at interpolated states.
 
-A small error of a position is a large error of the load of a stiff spring or an elastic beam.
+A small position error causes a large load error in a stiff spring or an elastic beam.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def orientations(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return positions (nt, 3), m, and unit quaternions (nt, 4) of a body at `times` (nt,), s.
 
-    The values are interpolated between outputs by cubic polynomials.
+    Both are interpolated between outputs by cubic polynomials.
     """
     view = result[name]
     rates = rotation.rate(view.orientation, view.angular_velocity)

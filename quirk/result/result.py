@@ -515,7 +515,7 @@ class Result(Renamed, ResultOutput):
     def multipliers(self) -> dict[str, np.ndarray]:
         """Multipliers (nt, m) of the m rows of each constraint, by name; zero while the constraint is inactive.
 
-        Those of sticking friction are the friction forces along its slip, N.
+        The multipliers of sticking friction are the friction forces along its slip, N.
         """
         return self._by_name([
             {name: (segment.dynamics.multipliers + shares.multipliers)[:, rows]

@@ -88,7 +88,7 @@ class Interpolant:
         return before + place.x * (after - before)
 
     def _beside(self, side: float) -> np.ndarray:
-        """Return the times (r,) of the outputs, s; where accelerations may jump, those immediately beside them.
+        """Return the times of the outputs (r,), s, or times immediately beside them if accelerations may jump.
 
         `side` is 1 for times after the outputs and -1 for times before them.
         """

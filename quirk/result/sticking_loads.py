@@ -69,7 +69,7 @@ class SharedLoads:
 
 
 def sticking_joints(forces: Iterable[ForceElement]) -> list[JointFriction]:
-    """Return those friction elements of joints that change between sticking and sliding by events."""
+    """Return the friction elements of joints that change between sticking and sliding by events."""
     return [force for force in forces if isinstance(force, JointFriction) and force.sticks]
 
 

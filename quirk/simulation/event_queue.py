@@ -63,7 +63,7 @@ class EventQueue:
             self.reached.append(self._pending.pop(0))
 
     def reach_all(self) -> None:
-        """Empty the queue; its events replace those in `reached`."""
+        """Empty the queue; its events replace the events in `reached`."""
         self.reached, self._pending = self._pending, []
 
     def discard_ahead(self, time: float) -> None:

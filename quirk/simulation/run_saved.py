@@ -100,7 +100,7 @@ class SavedRun:
 
 
 class RunIdentity:
-    """Digests of the system and of the arguments of a run, by which a snapshot is recognized as belonging to the run.
+    """Digests of the system and of the arguments of a run, used to check that a snapshot belongs to the run.
 
     Parameters
     ----------

@@ -48,10 +48,10 @@ def eliminated_hinge(
 ) -> Any:
     """Eliminate the rotation of a hinge.
 
-    Returns the `LinkVectors` of the link, and the inertia and load that the joint transmits. The data of the link begin
-    at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its body at k of `kin`
-    (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the offset in `sums` of the
-    sum of the inertias and loads that the children of the link transmit.
+    Returns the `LinkVectors` of the link, and the inertia and load that the joint transmits. Data begin at offsets n of
+    `numbers` (constants of the link), o of `links` (computed quantities of the link), k of `kin` (kinematics of the
+    body), l of `load_` (loads on the body) and p of `kin` (kinematics of the parent). `children` is the offset in
+    `sums` of the sum of the inertias and loads that the children of the link transmit.
     """
     vectors = LinkVectors.of(numbers, kin, links, n, k, p, o)
     body = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -65,10 +65,11 @@ def open_hinge(
 ) -> None:  # fmt: skip
     """Eliminate the rotation of a hinge, and add the transmitted inertia and load to the sums of the parent.
 
-    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
-    body at k of `kin` (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the
-    offset in `sums` of the sum of the inertias and loads that the children of the link transmit. The transmitted
-    inertia and load are added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
+    Data begin at offsets n of `numbers` (constants of the link), o of `links` (computed quantities of the link), k of
+    `kin` (kinematics of the body), l of `load_` (loads on the body) and p of `kin` (kinematics of the parent).
+    `children` is the offset in `sums` of the sum of the inertias and loads that the children of the link transmit. The
+    transmitted inertia and load are added to the sum at offset `added_to` of `sums`, and the result is stored at offset
+    `total`.
     """
     vectors, left = eliminated_hinge(numbers, kin, load_, sums, links, n, k, p, l, o, children)
     add_to_parent(sums, vectors, left, added_to, total)
@@ -83,10 +84,10 @@ def eliminated_ball(
 ) -> Any:
     """Eliminate the three rotations of a ball joint.
 
-    Returns the `LinkVectors` of the link, the reduced inertia M - H J^-1 H^T, and the transmitted force. The data of
-    the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its body at k
-    of `kin` (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the offset in
-    `sums` of the sum of the inertias and loads that the children of the link transmit.
+    Returns the `LinkVectors` of the link, the reduced inertia M - H J^-1 H^T, and the transmitted force. Data begin at
+    offsets n of `numbers` (constants of the link), o of `links` (computed quantities of the link), k of `kin`
+    (kinematics of the body), l of `load_` (loads on the body) and p of `kin` (kinematics of the parent). `children` is
+    the offset in `sums` of the sum of the inertias and loads that the children of the link transmit.
     """
     vectors = LinkVectors.of(numbers, kin, links, n, k, p, o)
     inertia, force, moment = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -110,10 +111,11 @@ def open_ball(
 ) -> None:  # fmt: skip
     """Eliminate the rotations of a ball joint, and add the transmitted inertia and load to the sums of the parent.
 
-    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
-    body at k of `kin` (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the
-    offset in `sums` of the sum of the inertias and loads that the children of the link transmit. The transmitted
-    inertia and load are added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
+    Data begin at offsets n of `numbers` (constants of the link), o of `links` (computed quantities of the link), k of
+    `kin` (kinematics of the body), l of `load_` (loads on the body) and p of `kin` (kinematics of the parent).
+    `children` is the offset in `sums` of the sum of the inertias and loads that the children of the link transmit. The
+    transmitted inertia and load are added to the sum at offset `added_to` of `sums`, and the result is stored at offset
+    `total`.
     """
     vectors, M, force = eliminated_ball(numbers, kin, load_, sums, links, n, k, p, l, o, children)
     d, force = vectors.d, plus(force, matrix_times(M, vectors.shift))
@@ -134,10 +136,11 @@ def open_weld(
 ) -> None:  # fmt: skip
     """Add the inertia of a welded body, and the load on it, to the sums of the parent.
 
-    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
-    body at k of `kin` (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the
-    offset in `sums` of the sum of the inertias and loads that the children of the link transmit. The transmitted
-    inertia and load are added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
+    Data begin at offsets n of `numbers` (constants of the link), o of `links` (computed quantities of the link), k of
+    `kin` (kinematics of the body), l of `load_` (loads on the body) and p of `kin` (kinematics of the parent).
+    `children` is the offset in `sums` of the sum of the inertias and loads that the children of the link transmit. The
+    transmitted inertia and load are added to the sum at offset `added_to` of `sums`, and the result is stored at offset
+    `total`.
     """
     vectors = LinkVectors.of(numbers, kin, links, n, k, p, o)
     body = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -148,8 +151,8 @@ def open_weld(
 def close_weld(numbers: Any, kin: Any, links: Any, n: Any, k: Any, p: Any, o: Any) -> None:
     """Store the vectors of a body that is welded to the ground.
 
-    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
-    body at k of `kin` (kinematics); those of its parent at p of `kin`.
+    Data begin at offsets n of `numbers` (constants of the link), o of `links` (computed quantities of the link), k of
+    `kin` (kinematics of the body) and p of `kin` (kinematics of the parent).
     """
     LinkVectors.of(numbers, kin, links, n, k, p, o)
 
@@ -160,10 +163,11 @@ def eliminated_slider(
 ) -> Any:  # fmt: skip
     """Eliminate the translation of a slider.
 
-    Returns the `LinkVectors` of the link, and the inertia and load that the joint transmits. The data of the link begin
-    at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its body at k of `kin`
-    (kinematics), s of y (states) and l of `load_` (loads); those of its parent at p of `kin` and q of y. `children` is
-    the offset in `sums` of the sum of the inertias and loads that the children of the link transmit.
+    Returns the `LinkVectors` of the link, and the inertia and load that the joint transmits. Data begin at offsets n of
+    `numbers` (constants of the link), o of `links` (computed quantities of the link), k of `kin` (kinematics of the
+    body), s of y (state of the body), l of `load_` (loads on the body), p of `kin` (kinematics of the parent) and q of
+    y (state of the parent). `children` is the offset in `sums` of the sum of the inertias and loads that the children
+    of the link transmit.
     """
     vectors = LinkVectors.sliding(numbers, y, kin, links, n, k, p, o, s, q)
     body = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -178,11 +182,11 @@ def open_slider(
 ) -> None:  # fmt: skip
     """Eliminate the translation of a slider, and add the transmitted inertia and load to the sums of the parent.
 
-    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
-    body at k of `kin` (kinematics), s of y (states) and l of `load_` (loads); those of its parent at p of `kin` and q
-    of y. `children` is the offset in `sums` of the sum of the inertias and loads that the children of the link
-    transmit. The transmitted inertia and load are added to the sum at offset `added_to` of `sums`, and the result is
-    stored at offset `total`.
+    Data begin at offsets n of `numbers` (constants of the link), o of `links` (computed quantities of the link), k of
+    `kin` (kinematics of the body), s of y (state of the body), l of `load_` (loads on the body), p of `kin` (kinematics
+    of the parent) and q of y (state of the parent). `children` is the offset in `sums` of the sum of the inertias and
+    loads that the children of the link transmit. The transmitted inertia and load are added to the sum at offset
+    `added_to` of `sums`, and the result is stored at offset `total`.
     """
     vectors, left = eliminated_slider(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
     add_to_parent(sums, vectors, left, added_to, total)
@@ -197,10 +201,11 @@ def eliminated_cylindrical(
 ) -> Any:  # fmt: skip
     """Eliminate the rotation and then the translation of a cylindrical joint.
 
-    Returns the `LinkVectors` of the link, and the inertia and load that the joint transmits. The data of the link begin
-    at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its body at k of `kin`
-    (kinematics), s of y (states) and l of `load_` (loads); those of its parent at p of `kin` and q of y. `children` is
-    the offset in `sums` of the sum of the inertias and loads that the children of the link transmit.
+    Returns the `LinkVectors` of the link, and the inertia and load that the joint transmits. Data begin at offsets n of
+    `numbers` (constants of the link), o of `links` (computed quantities of the link), k of `kin` (kinematics of the
+    body), s of y (state of the body), l of `load_` (loads on the body), p of `kin` (kinematics of the parent) and q of
+    y (state of the parent). `children` is the offset in `sums` of the sum of the inertias and loads that the children
+    of the link transmit.
     """
     vectors, axis = LinkVectors.sliding(numbers, y, kin, links, n, k, p, o, s, q), axis_of(numbers, kin, n, k)
     body = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -215,11 +220,11 @@ def open_cylindrical(
 ) -> None:  # fmt: skip
     """Eliminate a cylindrical joint, and add the transmitted inertia and load to the sums of the parent.
 
-    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
-    body at k of `kin` (kinematics), s of y (states) and l of `load_` (loads); those of its parent at p of `kin` and q
-    of y. `children` is the offset in `sums` of the sum of the inertias and loads that the children of the link
-    transmit. The transmitted inertia and load are added to the sum at offset `added_to` of `sums`, and the result is
-    stored at offset `total`.
+    Data begin at offsets n of `numbers` (constants of the link), o of `links` (computed quantities of the link), k of
+    `kin` (kinematics of the body), s of y (state of the body), l of `load_` (loads on the body), p of `kin` (kinematics
+    of the parent) and q of y (state of the parent). `children` is the offset in `sums` of the sum of the inertias and
+    loads that the children of the link transmit. The transmitted inertia and load are added to the sum at offset
+    `added_to` of `sums`, and the result is stored at offset `total`.
     """
     vectors, left = eliminated_cylindrical(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
     add_to_parent(sums, vectors, left, added_to, total)
@@ -233,10 +238,10 @@ def eliminated_universal(
 ) -> Any:
     """Eliminate the rotations of a universal joint about its axes in the body and in the parent.
 
-    Returns the `LinkVectors` of the link, and the inertia and load that the joint transmits. The data of the link begin
-    at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its body at k of `kin`
-    (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the offset in `sums` of the
-    sum of the inertias and loads that the children of the link transmit.
+    Returns the `LinkVectors` of the link, and the inertia and load that the joint transmits. Data begin at offsets n of
+    `numbers` (constants of the link), o of `links` (computed quantities of the link), k of `kin` (kinematics of the
+    body), l of `load_` (loads on the body) and p of `kin` (kinematics of the parent). `children` is the offset in
+    `sums` of the sum of the inertias and loads that the children of the link transmit.
     """
     axis, second = axes_of_universal(numbers, kin, n, k, p)
     arm, twist = load3(numbers, n + 8 * ARM), universal_twist(kin, k, p, axis, second)
@@ -252,10 +257,11 @@ def open_universal(
 ) -> None:  # fmt: skip
     """Eliminate a universal joint, and add the transmitted inertia and load to the sums of the parent.
 
-    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
-    body at k of `kin` (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the
-    offset in `sums` of the sum of the inertias and loads that the children of the link transmit. The transmitted
-    inertia and load are added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
+    Data begin at offsets n of `numbers` (constants of the link), o of `links` (computed quantities of the link), k of
+    `kin` (kinematics of the body), l of `load_` (loads on the body) and p of `kin` (kinematics of the parent).
+    `children` is the offset in `sums` of the sum of the inertias and loads that the children of the link transmit. The
+    transmitted inertia and load are added to the sum at offset `added_to` of `sums`, and the result is stored at offset
+    `total`.
     """
     vectors, left = eliminated_universal(numbers, kin, load_, sums, links, n, k, p, l, o, children)
     add_to_parent(sums, vectors, left, added_to, total)
@@ -270,9 +276,9 @@ def eliminate_free_body(
 ) -> None:
     """Eliminate the rotations of a free body about its center of mass, and then its translations.
 
-    The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its
-    body at k of `kin` (kinematics) and l of `load_` (loads); those of its parent at p of `kin`. `children` is the
-    offset in `sums` of the sum of the inertias and loads that the children of the link transmit.
+    Data begin at offsets n of `numbers` (constants of the link), o of `links` (computed quantities of the link), k of
+    `kin` (kinematics of the body), l of `load_` (loads on the body) and p of `kin` (kinematics of the parent).
+    `children` is the offset in `sums` of the sum of the inertias and loads that the children of the link transmit.
     """
     _, M, force = eliminated_ball(numbers, kin, load_, sums, links, n, k, p, l, o, children)
     inverse_of_M = inverse(M)

@@ -1,6 +1,6 @@
-"""Relative positions and velocities at the joints of a forest in SIMD lanes: gaps, tilts, and directions of freedoms.
+"""Relative positions and velocities at the joints of a forest in SIMD lanes: gaps, tilts, and joint axes.
 
-A gap is the translation of a body, and a tilt its rotation, with which the constraint rows of its joint are satisfied.
+A gap is the translation of a body, and a tilt its rotation, that satisfies the constraint rows of its joint.
 The formulas are those of runs of a single system (`quirk.dynamics.sparse.kernels.recursion_gaps`). Index arguments are
 offsets into flat arrays at which data begin: n of the link in `numbers` (constants), k of the body and p of its parent
 in `kin` (kinematics), s of the body and q of its parent in the states y. Gaps are in the axes of the parent, tilts in
@@ -23,8 +23,8 @@ from .links import AXIS, AXIS_ON_PARENT, CENTER, CROSS, CROSS_ON_PARENT, POINT_O
 def pose_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
     """Return the translation of a body, in the axes of its parent, that makes the two points of a joint coincide.
 
-    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics) and s
-    of y (states); those of its parent at p of `kin` and q of y.
+    Data begin at offsets n of `numbers` (constants of the link), k of `kin` (kinematics of the body), s of y (state of
+    the body), p of `kin` (kinematics of the parent) and q of y (state of the parent).
     """
     r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
     # Subtract positions first: far from the origin their difference is exact, whereas sums with arms are not.
@@ -36,9 +36,9 @@ def pose_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: 
 def velocity_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
     """Return the velocity change of a body that makes the velocities of the two joint points equal.
 
-    The points are close to each other. The result is in the axes of the parent. The data of the link begin at offset n
-    of `numbers` (constants); those of its body at k of `kin` (kinematics) and s of y (states); those of its parent at p
-    of `kin` and q of y.
+    The points are close to each other. The result is in the axes of the parent. Data begin at offsets n of `numbers`
+    (constants of the link), k of `kin` (kinematics of the body), s of y (state of the body), p of `kin` (kinematics of
+    the parent) and q of y (state of the parent).
     """
     r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
     apart = minus(load3(y, s + 8 * VELOCITY), load3(y, q + 8 * VELOCITY))
@@ -60,8 +60,8 @@ def across(numbers: Any, n: Any, a: Any) -> Any:
 def sliding_pose_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
     """Return the translation of a body, perpendicular to its joint axis, that brings its joint point onto the axis.
 
-    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics) and s
-    of y (states); those of its parent at p of `kin` and q of y.
+    Data begin at offsets n of `numbers` (constants of the link), k of `kin` (kinematics of the body), s of y (state of
+    the body), p of `kin` (kinematics of the parent) and q of y (state of the parent).
     """
     return across(numbers, n, pose_gap(numbers, y, kin, n, k, p, s, q))
 
@@ -70,8 +70,8 @@ def sliding_pose_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: 
 def sliding_velocity_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
     """Return the velocity change of a body, perpendicular to a joint axis, that keeps its joint point on the axis.
 
-    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics) and s
-    of y (states); those of its parent at p of `kin` and q of y.
+    Data begin at offsets n of `numbers` (constants of the link), k of `kin` (kinematics of the body), s of y (state of
+    the body), p of `kin` (kinematics of the parent) and q of y (state of the parent).
     """
     _, along = travel_of(numbers, y, kin, n, k, p, s, q)
     gap = velocity_gap(numbers, y, kin, n, k, p, s, q)
@@ -81,8 +81,8 @@ def sliding_velocity_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any,
 def travel_of(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
     """Return the axis of a sliding joint, and the travel along it, as vectors in the axes of the parent.
 
-    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics) and s
-    of y (states); those of its parent at p of `kin` and q of y.
+    Data begin at offsets n of `numbers` (constants of the link), k of `kin` (kinematics of the body), s of y (state of
+    the body), p of `kin` (kinematics of the parent) and q of y (state of the parent).
     """
     axis = load3(numbers, n + 8 * AXIS_ON_PARENT)
     return axis, times(axis, -dot(axis, pose_gap(numbers, y, kin, n, k, p, s, q)))
@@ -91,8 +91,8 @@ def travel_of(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q:
 def sliding_rate(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
     """Return the rate of travel of a sliding joint, m/s.
 
-    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics) and s
-    of y (states); those of its parent at p of `kin` and q of y.
+    Data begin at offsets n of `numbers` (constants of the link), k of `kin` (kinematics of the body), s of y (state of
+    the body), p of `kin` (kinematics of the parent) and q of y (state of the parent).
     """
     return -dot(load3(numbers, n + 8 * AXIS_ON_PARENT), velocity_gap(numbers, y, kin, n, k, p, s, q))
 
@@ -100,8 +100,8 @@ def sliding_rate(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any,
 def axis_on_parent(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
     """Return the joint axis that is fixed in the parent, as a vector in body axes.
 
-    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics), those
-    of its parent at p of `kin`.
+    Data begin at offsets n of `numbers` (constants of the link), k of `kin` (kinematics of the body) and p of `kin`
+    (kinematics of the parent).
     """
     on_parent = rows_times(kin, p + 8 * ROTATION, load3(numbers, n + 8 * AXIS_ON_PARENT))
     return columns_times(kin, k + 8 * ROTATION, on_parent)
@@ -119,8 +119,8 @@ def second_axis(axis: Any, on_parent: Any) -> Any:
 def hinge_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
     """Return the rotation of a body, in body axes, that aligns the axis of its hinge with the axis fixed to the parent.
 
-    The axes are aligned to be parallel or antiparallel, whichever is nearer. The data of the link begin at offset n of
-    `numbers` (constants); those of its body at k of `kin` (kinematics); those of its parent at p of `kin`.
+    The axes are aligned to be parallel or antiparallel, whichever is nearer. Data begin at offsets n of `numbers`
+    (constants of the link), k of `kin` (kinematics of the body) and p of `kin` (kinematics of the parent).
     """
     axis, on_parent = load3(numbers, n + 8 * AXIS), axis_on_parent(numbers, kin, n, k, p)
     return times(cross(axis, on_parent), dot(axis, on_parent))
@@ -130,8 +130,8 @@ def hinge_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
 def hinge_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
     """Return the rotation of a body, in body axes, that aligns the two axes of its hinge.
 
-    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics), those
-    of its parent at p of `kin`.
+    Data begin at offsets n of `numbers` (constants of the link), k of `kin` (kinematics of the body) and p of `kin`
+    (kinematics of the parent).
     """
     return hinge_tilt(numbers, kin, n, k, p)
 
@@ -140,8 +140,8 @@ def hinge_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
 def weld_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
     """Return the rotation of a body, in body axes, that aligns the z and x axes of its weld with those on the parent.
 
-    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics), those
-    of its parent at p of `kin`.
+    Data begin at offsets n of `numbers` (constants of the link), k of `kin` (kinematics of the body) and p of `kin`
+    (kinematics of the parent).
     """
     on_parent = rows_times(kin, p + 8 * ROTATION, load3(numbers, n + 8 * CROSS_ON_PARENT))
     on_parent = columns_times(kin, k + 8 * ROTATION, on_parent)
@@ -154,8 +154,8 @@ def weld_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
 def universal_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
     """Return the rotation of a body, in body axes, that makes the two axes of its universal joint perpendicular.
 
-    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics), those
-    of its parent at p of `kin`.
+    Data begin at offsets n of `numbers` (constants of the link), k of `kin` (kinematics of the body) and p of `kin`
+    (kinematics of the parent).
     """
     return times(hinge_tilt(numbers, kin, n, k, p), -1.0)
 
@@ -163,7 +163,8 @@ def universal_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
 def spin_to_parent(y: Any, kin: Any, k: Any, p: Any, s: Any) -> Any:
     """Return the angular velocity of the parent minus that of the body, in body axes.
 
-    The data of the body begin at offset k of `kin` (kinematics) and s of y (states), those of its parent at p of `kin`.
+    Data begin at offsets k of `kin` (kinematics of the body), s of y (state of the body) and p of `kin` (kinematics of
+    the parent).
     """
     return minus(columns_times(kin, k + 8 * ROTATION, load3(kin, p + 8 * SPIN)), load3(y, s + 8 * OMEGA))
 
@@ -172,8 +173,8 @@ def spin_to_parent(y: Any, kin: Any, k: Any, p: Any, s: Any) -> Any:
 def hinge_velocity_tilt(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any) -> Any:
     """Return the change of a body's angular velocity, body axes, that leaves only relative rotation about its hinge.
 
-    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics) and s
-    of y (states); those of its parent at p of `kin`.
+    Data begin at offsets n of `numbers` (constants of the link), k of `kin` (kinematics of the body), s of y (state of
+    the body) and p of `kin` (kinematics of the parent).
     """
     relative, axis = spin_to_parent(y, kin, k, p, s), load3(numbers, n + 8 * AXIS)
     return minus(relative, times(axis, dot(axis, relative)))
@@ -183,7 +184,8 @@ def hinge_velocity_tilt(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, 
 def weld_velocity_tilt(y: Any, kin: Any, k: Any, p: Any, s: Any) -> Any:
     """Return the change of a body's angular velocity, body axes, that makes it equal to that of its parent.
 
-    The data of the body begin at offset k of `kin` (kinematics) and s of y (states), those of its parent at p of `kin`.
+    Data begin at offsets k of `kin` (kinematics of the body), s of y (state of the body) and p of `kin` (kinematics of
+    the parent).
     """
     return spin_to_parent(y, kin, k, p, s)
 
@@ -192,8 +194,8 @@ def weld_velocity_tilt(y: Any, kin: Any, k: Any, p: Any, s: Any) -> Any:
 def universal_velocity_tilt(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any) -> Any:
     """Return the change of a body's angular velocity, body axes, that leaves only rotations about its universal joint.
 
-    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics) and s
-    of y (states); those of its parent at p of `kin`.
+    Data begin at offsets n of `numbers` (constants of the link), k of `kin` (kinematics of the body), s of y (state of
+    the body) and p of `kin` (kinematics of the parent).
     """
     axis = load3(numbers, n + 8 * AXIS)
     normal = cross(axis, second_axis(axis, axis_on_parent(numbers, kin, n, k, p)))

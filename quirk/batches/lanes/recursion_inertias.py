@@ -53,9 +53,9 @@ def articulated(
 ) -> ArticulatedBody:
     """Return the articulated inertia (M, H, J) of a link about its joint point, and its bias load f and m.
 
-    The data of the link begin at offset n of `numbers` (constants), those of its body at k of `kin` (kinematics) and l
-    of `load_` (loads). `children` is the offset in `sums` of the sum of the inertias and loads that the children of the
-    link transmit.
+    Data begin at offsets n of `numbers` (constants of the link), k of `kin` (kinematics of the body) and l of `load_`
+    (loads on the body). `children` is the offset in `sums` of the sum of the inertias and loads that the children of
+    the link transmit.
     """
     mass, middle, omega = load(numbers, n + 8 * MASS), load(numbers, n + 8 * MIDDLE), vectors.omega
     x, y, z = times(vectors.r, mass)

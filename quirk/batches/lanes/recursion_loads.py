@@ -48,8 +48,8 @@ from .recursion_inertias import MOTION, add_load, matrix_times
 def take_load(numbers: Any, kin: Any, load_: Any, n: Any, k: Any, f: Any) -> None:
     """Copy the applied load on the body of a link from `kin` to `load_`, as force and moment about the joint point.
 
-    The data of the link begin at offset n of `numbers` (constants), those of its body at k of `kin` (kinematics) and f
-    of `load_` (loads).
+    Data begin at offsets n of `numbers` (constants of the link), k of `kin` (kinematics of the body) and f of `load_`
+    (loads on the body).
     """
     r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
     force = load3(kin, k + 8 * FORCE)
@@ -72,8 +72,8 @@ def take_loads(entries_: np.ndarray, numbers: np.ndarray, kin: np.ndarray, load_
 def load_of(load_: Any, sums: Any, f: Any, children: Any) -> Any:
     """Return the load on a body plus the loads that its children transmit.
 
-    The data of the body begin at offset f of `load_` (loads). `children` is the offset in `sums` of the sum of the
-    loads that the children of the link transmit.
+    Data begin at offset f of `load_` (loads on the body). `children` is the offset in `sums` of the sum of the loads
+    that the children of the link transmit.
     """
     force = plus(load3(load_, f), load3(sums, children + 8 * SUM_FORCE))
     return force, plus(load3(load_, f + ANGULAR), load3(sums, children + 8 * SUM_MOMENT))
@@ -82,9 +82,9 @@ def load_of(load_: Any, sums: Any, f: Any, children: Any) -> Any:
 def loaded_hinge(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
     """Store the acceleration of a hinge due to the loads, and return the transmitted load.
 
-    The acceleration is for a parent without acceleration. The data of the link begin at offset o of `links` (computed
-    quantities), those of its body at f of `load_` (loads). `children` is the offset in `sums` of the sum of the loads
-    that the children of the link transmit.
+    The acceleration is for a parent without acceleration. Data begin at offsets o of `links` (computed quantities of
+    the link) and f of `load_` (loads on the body). `children` is the offset in `sums` of the sum of the loads that the
+    children of the link transmit.
     """
     return eliminate_rotation_load(links, o, *load_of(load_, sums, f, children))
 
@@ -92,9 +92,9 @@ def loaded_hinge(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: An
 def loaded_slider(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
     """Store the acceleration of a slider due to the loads, and return the transmitted load.
 
-    The acceleration is for a parent without acceleration. The data of the link begin at offset o of `links` (computed
-    quantities), those of its body at f of `load_` (loads). `children` is the offset in `sums` of the sum of the loads
-    that the children of the link transmit.
+    The acceleration is for a parent without acceleration. Data begin at offsets o of `links` (computed quantities of
+    the link) and f of `load_` (loads on the body). `children` is the offset in `sums` of the sum of the loads that the
+    children of the link transmit.
     """
     return eliminate_translation_load(links, o, *load_of(load_, sums, f, children))
 
@@ -102,9 +102,9 @@ def loaded_slider(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: A
 def loaded_cylindrical(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
     """Store the accelerations of a cylindrical joint due to the loads, and return the transmitted load.
 
-    The accelerations are for a parent without acceleration. The data of the link begin at offset o of `links` (computed
-    quantities), those of its body at f of `load_` (loads). `children` is the offset in `sums` of the sum of the loads
-    that the children of the link transmit.
+    The accelerations are for a parent without acceleration. Data begin at offsets o of `links` (computed quantities of
+    the link) and f of `load_` (loads on the body). `children` is the offset in `sums` of the sum of the loads that the
+    children of the link transmit.
     """
     return eliminate_translation_load(links, o + 8 * SECOND, *loaded_hinge(load_, sums, links, o, f, children))
 
@@ -112,9 +112,9 @@ def loaded_cylindrical(load_: Any, sums: Any, links: Any, o: Any, f: Any, childr
 def loaded_universal(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
     """Store the accelerations of a universal joint due to the loads, and return the transmitted load.
 
-    The accelerations are for a parent without acceleration. The data of the link begin at offset o of `links` (computed
-    quantities), those of its body at f of `load_` (loads). `children` is the offset in `sums` of the sum of the loads
-    that the children of the link transmit.
+    The accelerations are for a parent without acceleration. Data begin at offsets o of `links` (computed quantities of
+    the link) and f of `load_` (loads on the body). `children` is the offset in `sums` of the sum of the loads that the
+    children of the link transmit.
     """
     return eliminate_rotation_load(links, o + 8 * SECOND, *loaded_hinge(load_, sums, links, o, f, children))
 
@@ -122,9 +122,9 @@ def loaded_universal(load_: Any, sums: Any, links: Any, o: Any, f: Any, children
 def loaded_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
     """Store the angular acceleration at a ball joint due to the loads, for a joint point without acceleration.
 
-    Returns the transmitted force. The data of the link begin at offset o of `links` (computed quantities), those of its
-    body at f of `load_` (loads). `children` is the offset in `sums` of the sum of the loads that the children of the
-    link transmit.
+    Returns the transmitted force. Data begin at offsets o of `links` (computed quantities of the link) and f of `load_`
+    (loads on the body). `children` is the offset in `sums` of the sum of the loads that the children of the link
+    transmit.
     """
     force, moment = load_of(load_, sums, f, children)
     inverse = symmetric([load(links, o + 8 * (INVERSE + c)) for c in range(6)])
@@ -138,7 +138,7 @@ def load_open_hinge(
 ) -> None:
     """Add the load that a hinge transmits to the loads on the parent.
 
-    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `load_` (loads).
+    Data begin at offsets o of `links` (computed quantities of the link) and f of `load_` (loads on the body).
     `children` is the offset in `sums` of the sum of the loads that the children of the link transmit. The transmitted
     load is added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
@@ -154,7 +154,7 @@ load_closed_hinge = specialized(loaded_hinge)
 def load_open_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any) -> None:
     """Add the force that a ball joint transmits to the loads on the parent.
 
-    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `load_` (loads).
+    Data begin at offsets o of `links` (computed quantities of the link) and f of `load_` (loads on the body).
     `children` is the offset in `sums` of the sum of the loads that the children of the link transmit. The transmitted
     load is added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
@@ -169,7 +169,7 @@ load_closed_ball = specialized(loaded_ball)
 def load_weld(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any) -> None:
     """Add the load on a welded body to the loads on the parent.
 
-    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `load_` (loads).
+    Data begin at offsets o of `links` (computed quantities of the link) and f of `load_` (loads on the body).
     `children` is the offset in `sums` of the sum of the loads that the children of the link transmit. The transmitted
     load is added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
@@ -183,7 +183,7 @@ def load_open_slider(
 ) -> None:
     """Add the load that a slider transmits to the loads on the parent.
 
-    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `load_` (loads).
+    Data begin at offsets o of `links` (computed quantities of the link) and f of `load_` (loads on the body).
     `children` is the offset in `sums` of the sum of the loads that the children of the link transmit. The transmitted
     load is added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
@@ -200,7 +200,7 @@ def load_open_cylindrical(
 ) -> None:
     """Add the load that a cylindrical joint transmits to the loads on the parent.
 
-    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `load_` (loads).
+    Data begin at offsets o of `links` (computed quantities of the link) and f of `load_` (loads on the body).
     `children` is the offset in `sums` of the sum of the loads that the children of the link transmit. The transmitted
     load is added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
@@ -217,7 +217,7 @@ def load_open_universal(
 ) -> None:
     """Add the load that a universal joint transmits to the loads on the parent.
 
-    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `load_` (loads).
+    Data begin at offsets o of `links` (computed quantities of the link) and f of `load_` (loads on the body).
     `children` is the offset in `sums` of the sum of the loads that the children of the link transmit. The transmitted
     load is added to the sum at offset `added_to` of `sums`, and the result is stored at offset `total`.
     """
@@ -232,7 +232,7 @@ load_closed_universal = specialized(loaded_universal)
 def load_free(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
     """Store the accelerations of a free body due to its loads in `links`.
 
-    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `load_` (loads).
+    Data begin at offsets o of `links` (computed quantities of the link) and f of `load_` (loads on the body).
     `children` is the offset in `sums` of the sum of the loads that the children of the link transmit.
     """
     force = loaded_ball(load_, sums, links, o, f, children)

@@ -43,8 +43,8 @@ from .recursion_inertias import MOTION
 def locked_acceleration(links: Any, motion: Any, o: Any, g: Any) -> Any:
     """Return the acceleration of the joint point and the angular acceleration of a link whose joint is locked.
 
-    Velocity-dependent terms are omitted. The data of the link begin at offset o of `links` (computed quantities), those
-    of its parent at g of `motion` (accelerations).
+    Velocity-dependent terms are omitted. Data begin at offsets o of `links` (computed quantities of the link) and g of
+    `motion` (accelerations of the parent).
     """
     turn = load3(motion, g + ANGULAR)
     return plus(load3(motion, g), cross(turn, load3(links, o + 8 * TO_POINT))), turn
@@ -53,8 +53,8 @@ def locked_acceleration(links: Any, motion: Any, o: Any, g: Any) -> Any:
 def welded_acceleration(links: Any, motion: Any, o: Any, g: Any, biased: bool) -> Any:
     """Return the acceleration of the joint point and the angular acceleration of a link that is welded to its parent.
 
-    Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
-    quantities), those of its parent at g of `motion` (accelerations).
+    Velocity-dependent terms are included if `biased`. Data begin at offsets o of `links` (computed quantities of the
+    link) and g of `motion` (accelerations of the parent).
     """
     shift, turn = locked_acceleration(links, motion, o, g)
     if biased:
@@ -65,8 +65,8 @@ def welded_acceleration(links: Any, motion: Any, o: Any, g: Any, biased: bool) -
 def follow_weld(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
     """Compute the accelerations of a welded body from those of its parent.
 
-    Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
-    quantities); those of its body at f of `motion` (accelerations); those of its parent at g of `motion`.
+    Velocity-dependent terms are included if `biased`. Data begin at offsets o of `links` (computed quantities of the
+    link), f of `motion` (accelerations of the body) and g of `motion` (accelerations of the parent).
     """
     shift, turn = welded_acceleration(links, motion, o, g, biased)
     store3(motion, f, shift)
@@ -76,8 +76,8 @@ def follow_weld(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -
 def follow_hinge(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
     """Compute the accelerations of a link with a hinge from the accelerations of its parent.
 
-    Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
-    quantities); those of its body at f of `motion` (accelerations); those of its parent at g of `motion`.
+    Velocity-dependent terms are included if `biased`. Data begin at offsets o of `links` (computed quantities of the
+    link), f of `motion` (accelerations of the body) and g of `motion` (accelerations of the parent).
     """
     shift, turn = welded_acceleration(links, motion, o, g, biased)
     turn = plus(turn, motion_along(links, o, shift, turn))
@@ -88,8 +88,8 @@ def follow_hinge(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) 
 def follow_slider(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
     """Compute the accelerations of a link with a slider from the accelerations of its parent.
 
-    Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
-    quantities), those of its body at f of `motion` (accelerations), those of its parent at g of `motion`.
+    Velocity-dependent terms are included if `biased`. Data begin at offsets o of `links` (computed quantities of the
+    link), f of `motion` (accelerations of the body) and g of `motion` (accelerations of the parent).
     """
     shift, turn = welded_acceleration(links, motion, o, g, biased)
     store3(motion, f, plus(shift, motion_along(links, o, shift, turn)))
@@ -99,8 +99,8 @@ def follow_slider(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool)
 def follow_cylindrical(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
     """Compute the accelerations of a link with a cylindrical joint from the accelerations of its parent.
 
-    Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
-    quantities), those of its body at f of `motion` (accelerations), those of its parent at g of `motion`.
+    Velocity-dependent terms are included if `biased`. Data begin at offsets o of `links` (computed quantities of the
+    link), f of `motion` (accelerations of the body) and g of `motion` (accelerations of the parent).
     """
     shift, turn = welded_acceleration(links, motion, o, g, biased)
     shift = plus(shift, motion_along(links, o + 8 * SECOND, shift, turn))
@@ -111,8 +111,8 @@ def follow_cylindrical(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: 
 def follow_universal(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
     """Compute the accelerations of a link with a universal joint from the accelerations of its parent.
 
-    Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
-    quantities), those of its body at f of `motion` (accelerations), those of its parent at g of `motion`.
+    Velocity-dependent terms are included if `biased`. Data begin at offsets o of `links` (computed quantities of the
+    link), f of `motion` (accelerations of the body) and g of `motion` (accelerations of the parent).
     """
     shift, turn = welded_acceleration(links, motion, o, g, biased)
     turn = plus(turn, motion_along(links, o + 8 * SECOND, shift, turn))
@@ -123,8 +123,8 @@ def follow_universal(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bo
 def follow_ball(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
     """Compute the accelerations of a link with a ball joint from the accelerations of its parent.
 
-    Velocity-dependent terms are included if `biased`. The data of the link begin at offset o of `links` (computed
-    quantities); those of its body at f of `motion` (accelerations); those of its parent at g of `motion`.
+    Velocity-dependent terms are included if `biased`. Data begin at offsets o of `links` (computed quantities of the
+    link), f of `motion` (accelerations of the body) and g of `motion` (accelerations of the parent).
     """
     shift, _ = welded_acceleration(links, motion, o, g, biased)
     store3(motion, f, shift)
@@ -134,8 +134,7 @@ def follow_ball(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -
 def store_turn(links: Any, motion: Any, o: Any, f: Any, shift: Any) -> None:
     """Store the angular acceleration of a link with a ball joint; `shift` is the acceleration of its joint point.
 
-    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `motion`
-    (accelerations).
+    Data begin at offsets o of `links` (computed quantities of the link) and f of `motion` (accelerations of the body).
     """
     taken = columns_times(links, o + 8 * GIVEN, shift)
     store3(motion, f + ANGULAR, minus(load3(links, o + 8 * ALONE_TURN), taken))
@@ -159,8 +158,7 @@ follow_universal_unbiased = specialized(follow_universal, False)
 def move_free(links: Any, motion: Any, o: Any, f: Any) -> None:
     """Compute the accelerations of a free body.
 
-    The data of the link begin at offset o of `links` (computed quantities), those of its body at f of `motion`
-    (accelerations).
+    Data begin at offsets o of `links` (computed quantities of the link) and f of `motion` (accelerations of the body).
     """
     shift = load3(links, o + 8 * ALONE_SHIFT)
     store3(motion, f, shift)
@@ -173,9 +171,9 @@ def link_rates(
 ) -> None:
     """Write the time derivative y' of the state of a link's body to `ydot`, from the accelerations in `motion`.
 
-    `gravity` begins with the gravitational acceleration, m/s^2. The data of the link begin at offset o of `links`
-    (computed quantities), those of its body at k of `kin` (kinematics), s of y (states) and f of `motion`
-    (accelerations).
+    `gravity` begins with the gravitational acceleration, m/s^2. Data begin at offsets o of `links` (computed quantities
+    of the link), k of `kin` (kinematics of the body), s of y (state of the body) and f of `motion` (accelerations of
+    the body).
     """
     turn, r = load3(motion, f + ANGULAR), load3(links, o + 8 * FROM_POINT)
     shift = plus(plus(load3(motion, f), load3(links, o + 8 * BEND)), cross(turn, r))

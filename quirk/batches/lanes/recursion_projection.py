@@ -129,7 +129,7 @@ def lock_links(
 
 
 def correction(kin: Any, kin_new: Any, links: Any, locked: Any, motion: Any, o: Any, k: Any, f: Any) -> Any:
-    """Return the displacement of a body: translation of its center of mass, inertial axes, and rotation, body axes.
+    """Return the translation of a body's center of mass (inertial axes) and its rotation (body axes).
 
     It is the sum of the displacements in `locked` (with locked joints) and `motion` (due to their inertia loads),
     rotated with the body since the factorization. The modules `recursion_inertias` and `recursion_motions` describe the

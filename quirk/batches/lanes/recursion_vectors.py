@@ -39,8 +39,8 @@ class LinkVectors(NamedTuple):
     def of(cls, numbers: Any, kin: Any, links: Any, n: Any, k: Any, p: Any, o: Any) -> LinkVectors:
         """Compute the vectors of a link, and store them in `links`.
 
-        The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of
-        its body at k of `kin` (kinematics); those of its parent at p of `kin`.
+        Data begin at offsets n of `numbers` (constants of the link), o of `links` (computed quantities of the link), k
+        of `kin` (kinematics of the body) and p of `kin` (kinematics of the parent).
         """
         return cls.along(numbers, kin, links, n, k, p, o, load3(numbers, n + 8 * ARM))
 
@@ -50,8 +50,9 @@ class LinkVectors(NamedTuple):
     ) -> LinkVectors:
         """Compute the vectors of a link whose joint point slides along an axis of the parent, as `of` does.
 
-        The data of the link begin at offset n of `numbers` (constants) and o of `links` (computed quantities); those of
-        its body at k of `kin` (kinematics) and s of y (states); those of its parent at p of `kin` and q of y.
+        Data begin at offsets n of `numbers` (constants of the link), o of `links` (computed quantities of the link), k
+        of `kin` (kinematics of the body), s of y (state of the body), p of `kin` (kinematics of the parent) and q of y
+        (state of the parent).
         """
         axis, travel = travel_of(numbers, y, kin, n, k, p, s, q)
         rate = sliding_rate(numbers, y, kin, n, k, p, s, q)
@@ -67,9 +68,9 @@ class LinkVectors(NamedTuple):
 
         `arm` is the vector from the joint point of the parent to that of the link, in the axes of the parent. `drift`
         is twice the rate of change of the arm as seen from the parent, and `twist` the relative angular acceleration
-        that is due to velocities in the joint, both in inertial axes; None stands for zero. The data of the link begin
-        at offset n of `numbers` (constants) and o of `links` (computed quantities); those of its body at k of `kin`
-        (kinematics), those of its parent at p of `kin`.
+        that is due to velocities in the joint, both in inertial axes; None stands for zero. Data begin at offsets n of
+        `numbers` (constants of the link), o of `links` (computed quantities of the link), k of `kin` (kinematics of the
+        body) and p of `kin` (kinematics of the parent).
         """
         omega, of_parent = load3(kin, k + 8 * SPIN), load3(kin, p + 8 * SPIN)
         d = rows_times(kin, p + 8 * ROTATION, arm)
@@ -90,7 +91,7 @@ class LinkVectors(NamedTuple):
 def axis_of(numbers: Any, kin: Any, n: Any, k: Any) -> Any:
     """Return the axis of a joint that is fixed in the body, in inertial axes.
 
-    The data of the link begin at offset n of `numbers` (constants), those of its body at k of `kin` (kinematics).
+    Data begin at offsets n of `numbers` (constants of the link) and k of `kin` (kinematics of the body).
     """
     return rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * AXIS))
 
@@ -98,8 +99,8 @@ def axis_of(numbers: Any, kin: Any, n: Any, k: Any) -> Any:
 def axes_of_universal(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
     """Return the axis of a universal joint fixed in the body, and its second axis, both in inertial axes.
 
-    The data of the link begin at offset n of `numbers` (constants); those of its body at k of `kin` (kinematics); those
-    of its parent at p of `kin`.
+    Data begin at offsets n of `numbers` (constants of the link), k of `kin` (kinematics of the body) and p of `kin`
+    (kinematics of the parent).
     """
     axis = axis_of(numbers, kin, n, k)
     return axis, second_axis(axis, rows_times(kin, p + 8 * ROTATION, load3(numbers, n + 8 * AXIS_ON_PARENT)))
@@ -108,8 +109,8 @@ def axes_of_universal(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
 def universal_twist(kin: Any, k: Any, p: Any, axis: Any, second: Any) -> Any:
     """Return the relative angular acceleration of a universal joint due to the rates about its two axes.
 
-    `axis` and `second` are the unit vectors along the axes. The data of the body begin at offset k of `kin`
-    (kinematics), those of its parent at p of `kin`.
+    `axis` and `second` are the unit vectors along the axes. Data begin at offsets k of `kin` (kinematics of the body)
+    and p of `kin` (kinematics of the parent).
     """
     relative = minus(load3(kin, k + 8 * SPIN), load3(kin, p + 8 * SPIN))
     return times(cross(second, axis), dot(relative, second) * dot(relative, axis))

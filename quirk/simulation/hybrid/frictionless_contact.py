@@ -82,7 +82,7 @@ class FrictionlessContactSolver:
         solver: Solver,
         unloading: np.ndarray,
     ) -> ContactState:
-        """Return the contact state at rest: the contacts that stay closed, and those of them that carry a load.
+        """Return the contact state at rest: which contacts stay closed, and which of these carry a load.
 
         Contacts whose gaps accelerate by no more than the round-off of the bodies' accelerations stay closed without
         load, except those in `unloading`. Loaded contacts get constraint rows; if there are any, so do closed contacts

@@ -208,7 +208,7 @@ class HybridRun:
         return list(self._completed.segments)
 
     def end_segment(self, *, by_event: bool = True) -> None:
-        """End the present segment, and evaluate those of its quantities that later events may change.
+        """End the present segment, and evaluate its quantities that later events may change.
 
         `by_event` states whether an event ends the segment.
         """

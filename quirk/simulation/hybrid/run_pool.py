@@ -1,4 +1,4 @@
-"""Run objects of a run across events, kept for configurations and contact states to which the run may return."""
+"""Cache of the run objects of a run, by configuration and contact state, to which the run may return after events."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class RunPool:
         ]
 
     def recall(self, present: Any, others: Sequence[tuple[Configuration, ContactState, Any]]) -> None:
-        """Keep the run object `present` alone; those of `others` get their stored data when they are created again."""
+        """Discard all run objects but `present`; the stored data in `others` are used when they are created again."""
         self._runs = OrderedDict((key, pair) for key, pair in self._runs.items() if pair[0] is present)
         self._learned = {
             (configuration, contact_state.key): learned for configuration, contact_state, learned in others

@@ -262,7 +262,7 @@ class Jump:
     def _of_gap(self, gap: Gap) -> tuple[Inputs, np.ndarray]:
         """Return the derivatives, with respect to D parameters, of the frames and of the k constants of a gap.
 
-        Those of the frames are given by index of the input, those of the constants as an array (k, D).
+        The derivatives of the frames are a dict by index of the input, those of the constants an array (k, D).
         """
         key, layout = (GAP + gap.label, gap.name, 0), gap.layout()
         count = len(gap.numbers_of_gap)
@@ -310,7 +310,7 @@ def _flow(point: Point) -> np.ndarray:
 def times_of(jumps: Sequence[Jump]) -> Mapping[tuple[float, str], np.ndarray]:
     """Return the derivatives (D,) of the times of events with respect to D parameters.
 
-    They are given by time (s) and name of the event.
+    The keys of the returned dict are pairs of time (s) and name of the event.
     """
     by_event: dict[tuple[float, str], np.ndarray] = {}
     for jump in jumps:

@@ -215,7 +215,7 @@ def check_rows(
 
 
 def rows_by_interval(result: Result, intervals: Sequence[StepInterval]) -> list[list[int]]:
-    """Return, for each interval of steps, the indices of those outputs of its segment that lie in the interval."""
+    """Return, for each interval of steps, the indices of the outputs in it, counted in its segment."""
     held: list[list[int]] = [[] for _ in intervals]
     for number, segment in enumerate(result.segments):
         mine = [k for k, interval in enumerate(intervals) if interval.segment == number]

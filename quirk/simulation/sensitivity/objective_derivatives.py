@@ -133,7 +133,7 @@ class ObjectiveDerivatives:
 def _changes(point: Point, directions: Directions) -> QuantityDerivatives:
     """Return the variations of poses and velocities at an operating point along given directions.
 
-    Those of accelerations are not computed.
+    Variations of accelerations are not computed.
     """
     nothing, internal = np.zeros(0), np.zeros((0, directions.count))
     tangent = Tangent(nothing, nothing, nothing, nothing, nothing, nothing)

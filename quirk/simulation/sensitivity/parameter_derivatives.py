@@ -91,7 +91,7 @@ def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[Param
 
 
 def _center_moved(system: System, start: State, body: Body, row: int, axis: np.ndarray) -> ParameterChange:
-    """Return the derivatives of the system by a displacement of a body's center of mass.
+    """Return the derivatives of the system with respect to a displacement of a body's center of mass.
 
     All other points of the body stay fixed; loads applied at the center of mass move with it. `start` is the initial
     state, `row` the index of the body, and `axis` (3,) the direction of the displacement, body axes.
@@ -117,7 +117,7 @@ def _center_moved(system: System, start: State, body: Body, row: int, axis: np.n
 
 
 def derivatives_by_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return the shape of a parameter of a constraint or force, and the derivatives of the system by its elements.
+    """Return the shape of a parameter of a constraint or force, and the system's derivatives with respect to it.
 
     The parameter is a numeric argument, a parameter of a prescribed motion, or the pose of a frame.
     """
@@ -173,7 +173,7 @@ def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...]
 
 
 def _frame_moved(system: System, part: Constraint, frame: str, displacement: str) -> list[ParameterChange]:
-    """Return the derivatives of the system by three displacements of a joint frame.
+    """Return the derivatives of the system with respect to three displacements of a joint frame.
 
     The displacements are translations of the origin along body axes if `displacement` is "origin", and rotations about
     the axes of the frame if it is "rotation".

@@ -144,7 +144,7 @@ CHANGING = "the number of parameters of the part depends on it, so that there is
 
 
 def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, np.ndarray]:
-    """Return the derivatives at 0 of the numbers computed by a function of one variable, by extrapolated differences.
+    """Return the derivatives at 0 of a function of one variable, by extrapolated difference quotients.
 
     `function` must be smooth; it returns a dict of numbers or arrays, and the derivatives have the same keys. `size` is
     the typical magnitude of the variable. Numbers computed by the constructor of a part, with arithmetic, are smooth in

@@ -1,7 +1,7 @@
 """Sliding friction whose slip is determined by constraints, such as that of a joint moved by a driver.
 
-Where slip is not determined by constraints, it is zero only at the instant at which it begins or reverses. Where
-constraints determine the slip, it may be zero for some time; friction then counts as sticking, although its law acts.
+Free slip is zero only at the instant at which it begins or reverses. Slip that constraints determine may be zero for
+some time; friction then counts as sticking, although its force law acts.
 """
 
 from __future__ import annotations

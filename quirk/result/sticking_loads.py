@@ -235,10 +235,10 @@ class StickingLoads:
     def _groups(self, ways: np.ndarray, balancing: BalancingLoads) -> list[tuple[list[int], list[int], np.ndarray]]:
         """Return groups of members that share a load with each other or with joints.
 
-        Each group consists of the indices of its members, those of their rows among all r rows, and a basis (d, k) of
-        the redistributions within the group that keep the normal loads of sliding friction. `ways` (r, d) are the
-        changes of the forces along all rows per unit force along each row that the model lacks, and `balancing` the
-        loads that balance these.
+        Each group consists of the indices of its members, the indices of their rows among all r rows, and a basis
+        (d, k) of the redistributions within the group that keep the normal loads of sliding friction. `ways` (r, d) are
+        the changes of the forces along all rows per unit force along each of the d rows that the model lacks, and
+        `balancing` the loads that balance these unit forces.
         """
         ends = np.cumsum([0, *(len(member.own) for member in self._members)]).tolist()
         spans = [list(range(*pair)) for pair in pairwise(ends)]

@@ -78,7 +78,7 @@ def write_law(inputs: np.ndarray, fixed: np.ndarray, layout: LawLayout) -> None:
 def call_nothing(inputs: np.ndarray, elements: Sequence[tuple[int, ForceElement]]) -> None:
     """Replace the addresses of user functions in the inputs of all force laws by the address of an empty function.
 
-    `inputs` (count, inputs) are the inputs of the laws of all members, and `elements` pairs (index of the first input,
+    `inputs` (count, inputs) are the inputs of the laws of all members; `elements` are pairs (index of the first input,
     force element).
     """
     addresses = inputs.view(np.int64)

@@ -41,7 +41,7 @@ def guards_of(system: System, events: Sequence[Event], every: bool = False) -> l
 
 
 def other_called_functions(system: System, events: Sequence[Event]) -> list[Callable[..., Any]]:
-    """Return the user functions of events and sampled functions, which a run calls in addition to those of forces."""
+    """Return the user functions of events and all sampled functions, called by a run in addition to force laws."""
     parts: list[Event | Sampled] = [*events, *system.sampled]
     return [function for part in parts for function in part.user_functions]
 

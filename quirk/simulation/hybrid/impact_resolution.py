@@ -368,7 +368,7 @@ class ImpactResolver:
     def _loaded_and_unloaded(
         self, closed: list[int], solution: ContactModes, load_round_off: np.ndarray
     ) -> tuple[dict[str, tuple[int, float]], frozenset[tuple[str, int]]]:
-        """Divide the closed contacts at rest into contacts with a constraint row, under load, and contacts without a row.
+        """Divide closed contacts at rest into contacts with a constraint row, under load, and contacts without a row.
 
         Parameters
         ----------

@@ -159,7 +159,8 @@ def directions_at(model: Model, changes: Sequence[ParameterChange], t: float) ->
 def start_of(model: Model, changes: Sequence[ParameterChange]) -> tuple[np.ndarray, np.ndarray]:
     """Return the derivatives with respect to D parameters of the initial states of n bodies and of k auxiliary states.
 
-    The shapes are (n, 12, D), with displacement, rotation, and variations of velocity and angular velocity, and (k, D).
+    The first array, (n, 12, D), has displacements, rotations, and variations of velocity and angular velocity; the
+    second, (k, D), has the variations of the auxiliary states.
     """
     bodies = np.zeros((len(model.mass), FREEDOMS, len(changes)))
     internal = np.zeros((model.auxiliary.size, len(changes)))

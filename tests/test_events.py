@@ -362,3 +362,64 @@ class TestMotionsThatEnd:
         run = quirk.Run(self.carriage(quirk.Event("never", "rail.travel", level=50.0, action="stop")), end=3.0)
         with pytest.raises(SimulationError, match=r'Drive "drive", motion: .* is defined to 1 s'):
             run.advance(2.0)
+
+
+def shared_shaft(drivers, action_of):
+    """A bar on a hinge with drivers at 1 rad/s, and the result of a run with an action of their names at 0.5 s."""
+    bar = quirk.Body.box("bar", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, bar, point=[0, 0, 0], axis=[0, 1, 0])
+    names = [f"d{k}" for k in range(drivers)]
+    drives = [quirk.Drive(name, hinge, quirk.Motion.constant_rate(1.0)) for name in names]
+    event = quirk.Event("event", "time", level=0.5, action=action_of(names))
+    system = quirk.System([bar, hinge, *drives, event], gravity=[0, 0, -G])
+    system.assemble()
+    return quirk.simulate(system, 1.0, output=0.1, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("listed", ["actions", "after", "function", "mixed"])
+@pytest.mark.parametrize("drivers", [2, 3])
+def test_drivers_of_one_freedom_follow_new_motions_at_one_event(drivers, listed):
+    """All drivers turn to another random rate: angle, impulse and kinetic energy are known."""
+    rate = np.random.default_rng(drivers).uniform(1.5, 4.0)
+    motion = quirk.Motion.polynomial([0.5 * (1 - rate), rate])
+
+    def action_of(names):
+        actions = [quirk.follow(name, motion) for name in names]
+        kinds = {
+            "actions": actions,
+            "after": [quirk.after(1, action) for action in actions],
+            "function": lambda t, state: actions,
+            "mixed": [actions[0], "record", *(quirk.after(1, action) for action in actions[1:]), lambda t, state: None],
+        }
+        return kinds[listed]
+
+    result = shared_shaft(drivers, action_of)
+    moment = (1**2 + 0.1**2) / 12 + 0.5**2
+    after = result.time > 0.55
+    np.testing.assert_allclose(result["hinge"].angle[after], 0.5 + rate * (result.time[after] - 0.5), atol=1e-9)
+    np.testing.assert_allclose(result["hinge"].angle_rate[after], rate, rtol=1e-9)
+    event = result.events[0]
+    assert event.energy_after - event.energy_before == pytest.approx(moment * (rate**2 - 1) / 2, rel=1e-9)
+    assert sum(impulse.torque[1] for impulse in event.impulse.values()) == pytest.approx(moment * (rate - 1), rel=1e-9)
+    assert np.abs(result.power.balance).max() < 1e-8
+
+
+def test_a_driver_that_contradicts_another_is_named():
+    faster = quirk.Motion.polynomial([-0.5, 2.0])
+    with pytest.raises(
+        SimulationError, match=r'new motion of Drive "d0": velocities .* Drive "d1" is violated by 1 rad'
+    ):
+        shared_shaft(2, lambda names: [quirk.follow(names[0], faster)])
+    with pytest.raises(SimulationError, match=r'new motion of Drive "d0": velocities .* contradict each other'):
+        # The function between the two reads velocities.
+        shared_shaft(2, lambda names: [quirk.follow("d0", faster), lambda t, s: None, quirk.follow("d1", faster)])
+    with pytest.raises(SimulationError, match=r'new motion of Drive "d0", Drive "d1": .* jumps away from the bodies'):
+        shared_shaft(2, lambda names: [quirk.follow(name, quirk.Motion.constant_rate(2.0)) for name in names])
+
+
+def test_a_driver_moves_bodies_before_a_later_action_disables_it():
+    faster = quirk.Motion.polynomial([-0.5, 2.0])
+    both = [quirk.follow("d0", faster), quirk.follow("d1", faster), quirk.disable("d0", "d1")]
+    result = shared_shaft(2, lambda names: both)
+    first = np.flatnonzero(result.time == 0.5)[-1]
+    np.testing.assert_allclose(result["hinge"].angle_rate[first], 2.0, rtol=1e-9)

@@ -68,6 +68,7 @@ class EventState:
     impulse : impulses so far by name of constraint
     restitution_kept : factor, at most 1, on coefficients of restitution, which ensures that no energy is gained
     stopped : whether an action has ended the run
+    followed : names of active drivers with new motions, to which poses and velocities are not adapted yet
     """
 
     t: float
@@ -76,6 +77,7 @@ class EventState:
     impulse: dict[str, Impulse] = field(default_factory=dict)
     restitution_kept: float = 1.0
     stopped: bool = False
+    followed: tuple[str, ...] = ()
 
 
 class ActionExecutor:
@@ -94,6 +96,9 @@ class ActionExecutor:
     def execute(self, action: Action, event_state: EventState) -> EventState:
         """Execute an action in the state `event_state`, and return the state after it.
 
+        Successive new motions of drivers take effect together, because drivers may prescribe the same freedom: call
+        `after_new_motions` after the last action.
+
         Raises
         ------
         SwitchingError
@@ -101,6 +106,8 @@ class ActionExecutor:
         """
         if isinstance(action, StopRun):
             return replace(event_state, stopped=True)
+        if not isinstance(action, Follow | Switch | Replace):
+            event_state = self.after_new_motions(event_state)
         if isinstance(action, Enable):
             forces = frozenset(name for name in action.names if isinstance(self.system[name], ForceElement))
             event_state = replace(event_state, configuration=event_state.configuration.with_forces(on=forces))
@@ -121,17 +128,33 @@ class ActionExecutor:
                 event_state, configuration=event_state.configuration.with_others({action.name: action.force})
             )
         if isinstance(action, Follow):
-            driver: Any = dict(event_state.configuration.others).get(action.name, self.system[action.name])
-            changed = driver.following(action.motion)
-            event_state = replace(
-                event_state, configuration=event_state.configuration.with_others({action.name: changed})
-            )
-            return (
-                self._projected(event_state, (action.name,))
-                if action.name in event_state.configuration.active
-                else event_state
+            configuration = event_state.configuration
+            driver: Any = dict(configuration.others).get(action.name, self.system[action.name])
+            followed = (action.name,) if action.name in configuration.active else ()
+            return replace(
+                event_state,
+                configuration=configuration.with_others({action.name: driver.following(action.motion)}),
+                followed=event_state.followed + followed,
             )
         return self._with_velocity_jump(self._with_velocity(action, event_state))
+
+    def after_new_motions(self, event_state: EventState) -> EventState:
+        """Return the state with poses and velocities that satisfy the new motions of drivers, `event_state.followed`.
+
+        Raises
+        ------
+        SwitchingError
+            If no poses or velocities nearby satisfy all active constraints.
+        """
+        names = list(dict.fromkeys(event_state.followed))
+        if not names:
+            return event_state
+        refused = ("jumps away from the bodies", JUMPED)
+        try:
+            return self._projected(replace(event_state, followed=()), names, refused=refused)
+        except SwitchingError as error:
+            listed = ", ".join(f"{self.system[name]}" for name in names)
+            raise SwitchingError(f"new motion of {listed}: {error}") from error
 
     def _enable(self, action: Engage, event_state: EventState) -> EventState:
         contacts = [part for part in map(self.system.__getitem__, action.names) if isinstance(part, Unilateral)]

@@ -90,6 +90,7 @@ class EventProcessor:
         try:
             for action in event.actions:
                 now = self._execute(event, action, now, angles, plant)
+            now = self.board.after_new_motions(now)
             if changeable:
                 now = self.board.follow_functions(now, changeable, violations)
             if gaps is not None:
@@ -224,7 +225,7 @@ class EventProcessor:
                 )
                 event_state = replace(event_state, y=y)
             return event_state
-        model = plant.model
+        model, event_state = plant.model, self.board.after_new_motions(event_state)
         state = model.auxiliary.state(event_state.y).copy()
         state.angles = angles_by_name(model.joints, angles)
         try:

@@ -49,7 +49,7 @@ class BatchInputs(MutableMapping[str, np.ndarray]):
         return with_settable(system, self.slots.values())
 
     def changes(self, k: int) -> dict[str, dict[str, Any]]:
-        """Return the inputs of member k that differ from those of the system: changed arguments by name of the part."""
+        """Return the inputs of member k that differ from the system's: changed arguments by name of the part."""
         changed: dict[str, dict[str, Any]] = {}
         for name, one in self.slots.items():
             value = self._values[name][k]

@@ -143,7 +143,7 @@ def elements_of(solver: Solver) -> list[tuple[int, Any]]:
 
 
 def _try_fill_law(solver: Solver, old_element: ForceElement, new_element: ForceElement, inputs: np.ndarray) -> bool:
-    """Overwrite the law inputs of `old_element` by those of `new_element` in `inputs`.
+    """Overwrite the law inputs of `old_element` by the law inputs of `new_element` in `inputs`.
 
     `inputs` are the inputs of all force laws of one member. Returns False, and writes nothing, if the elements differ
     in more than input values.

@@ -38,7 +38,7 @@ class TurnTracker:
         self.follow(states)
 
     def follow(self, states: np.ndarray) -> None:
-        """Update the angles at the end of a step to those of `states` (m, n, 13), counting full turns."""
+        """Update the angles to the `states` (m, n, 13) at the end of a step, counting full turns."""
         bodies = State.unpack(states.reshape(len(states), -1))
         with np.errstate(invalid="ignore"):  # of members that have failed
             self.angles = self._joints.nearest_angles(bodies, self.angles + self._step * self._rates)

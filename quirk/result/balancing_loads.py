@@ -1,7 +1,7 @@
 """Loads that balance a force along a friction or gap direction without a row in the model.
 
-Sticking joints and closed contacts have a row for each slip component and gap; the model contains a
-maximal independent subset of these rows.
+Sticking joints and closed contacts have a row for each slip component and gap; the model contains a maximal independent
+subset of these rows.
 """
 
 from __future__ import annotations

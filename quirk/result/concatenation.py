@@ -103,7 +103,7 @@ def run_events(result: Result) -> list[Event]:
 
 
 def _in_system(segment: Segment, system: System, result: Result) -> Segment:
-    """Return a copy of a segment of `result` in which equal constraints and forces are those of `system`."""
+    """Return a copy of a segment of `result` in which objects of `system` replace equal constraints and forces."""
     description = described(segment, result.system, run_events(result))
     configuration, changes = rebuilt(description, system, [*run_events(result), *system.events])
     plant = system.plant_for(configuration)

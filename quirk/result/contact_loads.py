@@ -235,9 +235,9 @@ class ContactLoads:
     def _shared(self, group: Sequence[ClosedContact], opening: ContactKinematics, row: int) -> tuple[np.ndarray, bool]:
         """Return the multipliers of a group of contacts at output index `row`, and whether they are inside the cones.
 
-        The multipliers are those of the gaps and slip components of the group, followed by the changes of the sliding
-        friction forces relative to those of the run. `opening` contains the force directions at this output; the cones
-        are the friction cones.
+        The multipliers belong to the gaps and slip components of the group, followed by the changes of the sliding
+        friction forces relative to the run. `opening` contains the force directions at this output; the cones are the
+        friction cones.
         """
         numbers = [number for contact in group for number in (contact.number, *contact.slips)]
         sliding = [contact for contact in group if contact.slides is not None]

@@ -229,7 +229,7 @@ class ForceView:
     def _acting(self, end: int) -> Iterator[tuple[ForceElement, np.ndarray]]:
         """Yield, for each segment, the force element with this name that acts in it, and the axes of one of its bodies.
 
-        Events may have replaced the element. `end` is the index of the body among those of the element; the axes are
+        Events may have replaced the element. `end` is the index of the body among the element's bodies; the axes are
         (nt, 3, 3). While the element is disabled, the yielded element has no load, and the axes are arbitrary.
         """
         for segment in self._result.segments:
@@ -286,7 +286,7 @@ class FrictionView(ForceView):
     def _redundant_in(self, segment: Segment) -> bool:
         """Whether a joint sticks in a segment without a constraint row, because other rows already prevent its slip.
 
-        These rows are those of constraints or of other friction elements. The force law is not active in the segment.
+        These rows belong to constraints or to other friction elements. The force law is not active in the segment.
         """
         enabled = segment.switched.get(self.of.name, self._result.system.is_active(self.of.name))
         return enabled and not isinstance(self.of.on, Unilateral) and self.of.acts_beside(segment.active)

@@ -47,7 +47,7 @@ def distances_from_singular(
 def warn_near_singular(time: np.ndarray, bounds: np.ndarray) -> None:
     """Warn if accelerations and loads of outputs are inaccurate because a singular configuration is near.
 
-    `time` (nt,) are the output times, s, and `bounds` (nt,) those of `distances_from_singular`.
+    `time` (nt,) are the output times, s, and `bounds` (nt,) the bounds returned by `distances_from_singular`.
     """
     near = np.isfinite(bounds)
     if not near.any():

@@ -138,7 +138,7 @@ def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segm
 def _interpolants(segment: Segment, rows: np.ndarray, inner: np.ndarray) -> Iterator[tuple[Interpolant, np.ndarray]]:
     """Yield interpolants of a segment, each with the indices of the times for which it is to be used.
 
-    `rows` (nt,) are the indices of the last outputs at or before nt times, and `inner` the indices of those times that
+    `rows` (nt,) are the indices of the last outputs at or before nt times, and `inner` the indices of the times that
     lie between outputs. Where outputs are closely spaced, the interpolants use derivatives up to accelerations only,
     because jerk and snap are expensive with force elements.
     """

@@ -1,8 +1,8 @@
 """Conversion of segments to JSON data, and their reconstruction from these data for the same system.
 
 The constraints and forces of a segment may differ from those of the system: contacts close, friction slides or sticks,
-joints hold bodies at their current poses, and events replace constraints and forces. The data describe how each
-changed constraint or force was made.
+joints hold bodies at their current poses, and events replace constraints and forces. The data describe how each changed
+constraint or force was made.
 """
 
 from __future__ import annotations

@@ -125,8 +125,8 @@ class Interpolant:
     def states(self, place: Abscissa, *, coarser: bool = False) -> np.ndarray:
         """Return state vectors (p, 13 n + k) at the p points `place`.
 
-        Their auxiliary states are those of the output before each point. With `coarser`, the polynomials match one
-        derivative less at both ends of each interval.
+        Auxiliary states are not interpolated; they are the auxiliary states of the output before each point. With
+        `coarser`, the polynomials match one derivative less at both ends of each interval.
         """
         terms = self._position.shape[1] - coarser
         h = self.lengths(place)
@@ -194,8 +194,8 @@ class Interpolant:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return values at the start and the end of the output interval that contains each of p points, (p, ...).
 
-        `place` are the points, `values` are given at each output of the interpolant, and `arriving` are those at the
-        ends of intervals, if they differ.
+        `place` are the points, `values` are given at each output of the interpolant, and `arriving` are the values
+        at the ends of intervals, if they differ.
         """
         index = self._index(place)
         return values[index], (values if arriving is None else arriving)[index + 1]

@@ -1,8 +1,8 @@
 """Distribution of loads that sticking joints and contacts share with each other or with joints, along one segment.
 
 Members are the sticking joints and the closed contacts. The r rows are the slip components of sticking joints and the
-gaps and slip components of closed contacts, with forces f (r,) along them. The model of a segment contains a
-maximal independent subset of these rows. A force along another row is balanced by multipliers of the model's rows: a
+gaps and slip components of closed contacts, with forces f (r,) along them. The model of a segment contains a maximal
+independent subset of these rows. A force along another row is balanced by multipliers of the model's rows: a
 redistribution of load, which does not change the motion. Of all distributions within the limits of friction, that of
 least sum of c_i f_i^2 is reported, with compliances c_i in inverse proportion to the limits L_i.
 
@@ -170,7 +170,7 @@ class StickingLoads:
     ) -> tuple[np.ndarray, list[str]]:
         """Return the forces (d,) along the d rows that the model lacks, and the names of members outside their limits.
 
-        `multipliers` (m,) are those of the model without these forces, `balancing` are the loads that balance unit
+        `multipliers` (m,) are the model's multipliers without these forces, `balancing` are the loads that balance unit
         forces along these rows, and `limits` the limits of friction.
         """
         present, ways = self._forces(multipliers, balancing)
@@ -191,8 +191,8 @@ class StickingLoads:
     def _forces(self, multipliers: np.ndarray, balancing: BalancingLoads) -> tuple[np.ndarray, np.ndarray]:
         """Return the forces (r,) along all rows without redistribution, and their changes (r, d) by d redistributions.
 
-        `multipliers` (m,) are those of the model, and `balancing` are the loads that balance a unit force along each of
-        the d rows that the model lacks.
+        `multipliers` (m,) are the model's multipliers, and `balancing` are the loads that balance a unit force along
+        each of the d rows that the model lacks.
         """
         places = [place for member in self._members for place in member.own]
         present, ways = np.zeros(len(places)), np.zeros((len(places), len(balancing.rows)))
@@ -214,8 +214,8 @@ class StickingLoads:
 
         The limits depend on the redistribution. They are evaluated at z (d,) first, and then at each new
         redistribution, until they settle or no distribution is within them. `present` (r,) are the forces along all
-        rows for z = 0, and `ways` (r, d) their changes per unit of each redistribution; `groups` are those of
-        `_groups`.
+        rows for z = 0, and `ways` (r, d) their changes per unit of each redistribution; `groups` are returned
+        by `_groups`.
         """
         bounds = limits(z)
         for _ in range(MOST):

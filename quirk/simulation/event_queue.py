@@ -74,7 +74,7 @@ class EventQueue:
             self._pending.clear()
 
     def snapshot(self) -> tuple[list[EventRecord], list[EventRecord]]:
-        """Return copies of the two lists of events: those ahead of the present time, and those in `reached`."""
+        """Return copies of the list of events ahead of the present time, and of the list `reached`."""
         return list(self._pending), list(self.reached)
 
     def restore(self, saved: tuple[list[EventRecord], list[EventRecord]]) -> None:

@@ -196,7 +196,7 @@ def same_value(value: Any, current: np.ndarray) -> bool:
 
 
 def with_settable(system: System, inputs: Iterable[LoopInput]) -> System:
-    """Return a copy of a system in which the force elements of `inputs` replace those with the same names."""
+    """Return a copy of a system in which the force elements of `inputs` replace the elements with the same names."""
     own = {one.element.name: one.element for one in inputs if one.element is not system[one.element.name]}
     return system._with([own.get(part.name, part) for part in system]) if own else system
 
@@ -309,7 +309,7 @@ class Inputs(MutableMapping[str, Any]):
         ]
 
     def take_effect(self) -> None:
-        """Mark the present values as those with which the run continues, so that `changed` is empty."""
+        """Mark the present values as used by the run, so that `changed` is empty."""
         self.in_effect = dict(self.current_values)
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:

@@ -115,9 +115,9 @@ class Observation:
 def _turns(quantity: Quantity | Gap, joints: Any) -> tuple[int, int, float, float, float]:
     """Return the coefficients of a quantity that depends on counted turns: joint, axis, sign, factor and offset.
 
-    The joint is given by its index among `joints`, those with counted turns. The joint angle about the axis is the sum
-    (sign 1) or the difference (sign -1) of the joint's two polar angles; the quantity is the factor times this angle,
-    plus the offset.
+    The joint is given by its index among `joints`, the joints with counted turns. The joint angle about the axis is the
+    sum (sign 1) or the difference (sign -1) of the joint's two polar angles; the quantity is the factor times this
+    angle, plus the offset.
     """
     factor, offset = 1.0, 0.0
     if isinstance(quantity, Gap):

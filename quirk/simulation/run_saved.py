@@ -129,7 +129,7 @@ class RunIdentity:
         return {"_system_and_events": None, "_options": self._options, "_parts": self._parts}
 
     def differences(self, other: RunIdentity, *, same_parts: bool) -> list[str]:
-        """Return the names of the arguments, bodies, constraints and forces that differ from those of another run.
+        """Return the names of the arguments, bodies, constraints and forces that differ from another run.
 
         If `same_parts` is True, bodies, constraints and forces are compared by object identity instead of digests.
         """

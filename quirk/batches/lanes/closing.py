@@ -221,7 +221,7 @@ def respond(tables: LaneTables, work: LaneWork, ground: int) -> None:
 
 @kernel
 def close_loops(tables: LaneTables, work: LaneWork, ground: int) -> None:
-    """Solve for the multipliers of the loop-closing rows, and add the resulting accelerations to those in `work`.
+    """Solve for the multipliers of the loop-closing rows, and add the resulting accelerations to `work`.
 
     `ground` is the index of the ground, which equals the number of bodies.
     """

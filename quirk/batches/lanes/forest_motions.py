@@ -112,7 +112,7 @@ def clear_freedom_accelerations(joints: np.ndarray, work: np.ndarray, t: int) ->
 
 @kernel
 def follow(joints: np.ndarray, work: np.ndarray, motion: np.ndarray, t: int, prescribed: bool) -> None:
-    """Compute the accelerations of the child of joint t from those of its parent; both are stored in `motion`.
+    """Compute the accelerations of the child of joint t from its parent's; both are stored in `motion`.
 
     If `prescribed`, the relative accelerations prescribed by the constraint rows are added. `joints` has the indices of
     the bodies and the kinds of constraint rows of each joint, `work` the vectors and inertias of each joint at the

@@ -68,7 +68,7 @@ class MemberNumbers:
 
     @classmethod
     def repeated(cls, model: Model, plan: LanePlan, inputs: np.ndarray, count: int) -> MemberNumbers:
-        """Return the parameters of `count` equal members: those of `model`, with the `inputs` of its force laws."""
+        """Return the parameters of `count` members equal to `model`, with the `inputs` of its force laws."""
         joints, closing = geometry_of(model, plan)
         numbers = (model.mass, model.inertia, model.gravity, joints, closing, inputs)
         return cls(*(np.repeat(x[None], count, axis=0) for x in numbers))
@@ -78,7 +78,7 @@ class MemberNumbers:
         return MemberNumbers(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def equals(self, other: MemberNumbers) -> bool:
-        """Whether all parameters, which include addresses of functions, equal those of `other` to the last bit."""
+        """Whether all parameters, including addresses of functions, are bitwise equal to the parameters of `other`."""
         names = [field.name for field in fields(self)]
         return all(getattr(self, name).tobytes() == getattr(other, name).tobytes() for name in names)
 

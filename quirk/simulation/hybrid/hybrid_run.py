@@ -293,7 +293,7 @@ class HybridRun:
     def restart_at_start(self) -> None:
         """Begin again from the initial state after the caller has changed loads, before the first integration step.
 
-        The contacts and the state of friction are those of the changed loads, as if these had been the initial ones.
+        The contacts and the state of friction are computed as if the changed loads had been the initial ones.
         """
         current = self._current
         current.restart()
@@ -310,7 +310,7 @@ class HybridRun:
         """Begin at the initial time with the state `event_state` and the present contacts; discard the stored states.
 
         `angles` (K, 3) are the 1-2-3 angles of K joints, rad. The stored states are discarded because their loads would
-        be those after the change.
+        be evaluated with the changed values.
         """
         current = self._current
         stored, resume_point = bool(self._completed.segments or current.buffer.numbers), current.resume_point

@@ -136,7 +136,7 @@ class ImpactResolver:
     ) -> list[int]:
         """Return the indices of the closed gaps.
 
-        `kinematics` contains the gaps, `closing` the keys of those that have just closed, `base` is the configuration
+        `kinematics` contains the gaps, `closing` the keys of gaps that have just closed, `base` is the configuration
         without contacts, and `contact_state` the contact state.
         """
         constraints = {point.constraint.name: point.constraint for point in self._contact_points}
@@ -251,7 +251,7 @@ class ImpactResolver:
         """Return the state, impulses and rates after impacts with friction at the closed gaps `closed`.
 
         `instant` holds the time, joint angles, solver and gaps; `y` is the state vector before the impacts, and
-        `acting` are the active friction elements. In the result the rates of the closed gaps precede those of slip.
+        `acting` are the active friction elements. In the result the rates of the closed gaps precede the rates of slip.
         """
         frictional, t, solver, indices = self._frictional, instant.t, instant.solver, closed.indices
         limits, noise = closed.speeds.rebound, closed.speeds.round_off.max(initial=0.0)

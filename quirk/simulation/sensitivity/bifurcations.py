@@ -104,8 +104,8 @@ def warn_of_splits(
 def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndarray:
     """Return a mask (D,), True for parameters that affect constraint rows.
 
-    `directions` are the variations of the model's constants, and `motions` those of prescribed motions, for unit
-    changes of the parameters.
+    `directions` are the variations of the model's constants, and `motions` the variations of prescribed motions, for
+    unit changes of the parameters.
     """
     mask = np.zeros(directions.count, dtype=bool)
     for inputs in directions.relations.values():

@@ -194,7 +194,7 @@ def motions_of(model: Model, changes: Sequence[ParameterChange]) -> list[Changed
 
 
 def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-    """Return D variations of a state vector y, (D, 13 n + k), computed from those of bodies and of auxiliary states.
+    """Return D variations of a state vector y, (D, 13 n + k), from variations of bodies and of auxiliary states.
 
     `bodies` (n, 12, D) are displacements, rotations (body axes), and variations of velocity and angular velocity of n
     bodies; `internal` (k, D) are the variations of k auxiliary states.

@@ -83,7 +83,7 @@ class Jump:
         return self._point(self._before, self._before.end, self._integrators[0])
 
     def across(self, variations: np.ndarray) -> np.ndarray:
-        """Return the variations (D, 13 n + k) of the state after the event, from those before it.
+        """Return the variations (D, 13 n + k) of the state after the event, from the variations before it.
 
         `variations` (D, 13 n + k) are the variations, with respect to D parameters, of the state vector of n bodies and
         k auxiliary states before the event.

@@ -1,4 +1,4 @@
-"""Variations of velocities across impulses: those of contacts, and of constraints that an event enables.
+"""Variations of velocities across impulses of contacts, and of constraints that an event enables.
 
 The velocities v before and w after impulses L satisfy M (w - v) = A^T L, where M is the mass matrix and the rates A w
 of the constraint rows A are zero or, for contacts with rebound, -e times the rates A v, with the coefficient of

@@ -72,7 +72,7 @@ class SegmentLoads:
         return all(np.isfinite(part).all() for part in (loads.accelerations, loads.joints, loads.forces))
 
     def has_derivatives(self, reading: Reading) -> bool:
-        """Whether derivatives of the load or energy `reading` can be computed; those of friction forces cannot."""
+        """Whether derivatives of the load or energy `reading` can be computed; friction forces have none."""
         if isinstance(reading.of, Constraint):
             return True
         assert isinstance(reading.of, ForceElement)

@@ -139,7 +139,7 @@ def derivatives_by_part(system: System, part: Any, parameter: str) -> tuple[tupl
 def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
     """Return the shape of a parameter of a force law, and the derivatives of the system with respect to its elements.
 
-    They include those of other constants that the element computes from this parameter.
+    They include the derivatives of other constants that the element computes from this parameter.
     """
     constructed, constant = made_with(element), law_constant(element, parameter)
     argument = None if constructed is None else constructed.arguments.get(parameter)

@@ -1,4 +1,4 @@
-"""Checks that a state satisfies the constraints, and assembly: search for the nearest state that does.
+"""Checks of the constraints at a state, and assembly: search for the nearest state that satisfies them.
 
 Rows are the m scalar equations of all active constraints. The violation of a row is a length (m) or an angle (rad).
 """

@@ -38,6 +38,7 @@ SMALLEST = 5
 # Independent rows are reported as nearly dependent if their relative distance from the span of other rows is below
 # this: they may be intended as dependent.
 NEARLY = 1e-4
+# Maximum number of nearly dependent rows that a mobility report lists by name.
 MOST_NAMED = 6
 
 

@@ -33,6 +33,8 @@ NONLINEAR = {
 STEPWISE = {NEAREST, LESS, LESS_EQUAL, EQUAL, AND, OR, NOT}
 
 UNARY = {"sqrt": ROOT, "exp": EXPONENTIAL, "log": LOGARITHM, "rint": NEAREST}
+# Functions that are computed in pairs, by name: the operation codes of both functions of the pair, and the index (0 or
+# 1) of the named one.
 PAIRS = {
     "sin": (SINE, COSINE, 0), "cos": (SINE, COSINE, 1), "sinh": (SINE_H, COSINE_H, 0), "cosh": (SINE_H, COSINE_H, 1),
     "tanh": (TANGENT_H, SLOPE_H, 0),

@@ -89,7 +89,7 @@ class BeamSegment(ForceElement):
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
         """Return the six strains: extension and two shear strains, then twist and two curvatures, 1/m.
 
-        They are relative to the unloaded shape, in the axes of node i. `i` and `j` are the moving frames of the nodes.
+        The strains are relative to the unloaded shape, in the axes of node i. `i` and `j` are the frames of the nodes.
         """
         v = relative_rotation_vector(i, j)
         d = i.rotation.T @ (j.position - i.position)

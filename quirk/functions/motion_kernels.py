@@ -34,7 +34,7 @@ class MotionTable(NamedTuple):
 
     Attributes
     ----------
-    entries : MOTION_SIZE integers for each motion, with the meanings KIND to NEXT
+    entries : MOTION_SIZE integers for each motion, at the offsets KIND to NEXT
     numbers : periods (s), breaks (s) and coefficients of all motions
     """
 

@@ -41,12 +41,14 @@ from ..util.ownership import UntrustedError, check_file, check_folder
 from .compile_times import duration_text, expected_time, record_time
 from .kernel_sources import kernel_digest
 
+# Length of a SHA-256 digest, bytes.
 DIGEST = 32
 # Maximum size of a cache file that is read, bytes; far above the size of any compiled entry.
 LARGEST = 1 << 28
 # Maximum time of waiting for another process that compiles the same entry, s. Afterwards this process compiles it.
 LONGEST_WAIT = 120.0
 
+# Kinds of the messages that this process has printed; see `say`.
 SAID: set[str] = set()
 
 
@@ -80,7 +82,7 @@ class MachineCode(caching._Cache):
     def locked(self, compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Return a function that calls `compile` while holding the lock of the entry.
 
-        Other threads wait for the lock of numba's compiler, and other processes for the lock of the file.
+        The lock of numba's compiler excludes other threads, and a file lock excludes other processes.
         """
 
         def compile_locked(sig: Any) -> Any:

@@ -58,7 +58,7 @@ class ComponentCode(MachineCode):
         self._publish(sig, data)
 
     def _publish(self, sig: Any, compiled: Any) -> None:
-        """Define the symbol of the component in this process, and generate the function that calls it for `caller`."""
+        """Define the symbol of the component in this process, and generate the function that other code calls."""
         _, identity = self._name_and_identity(sig, compiled.target_context.codegen())
         symbol, library = f"quirk.{identity.hex()}", compiled.library
         llvm.add_symbol(symbol, library.get_pointer_to_function(compiled.fndesc.llvm_func_name))

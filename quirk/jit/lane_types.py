@@ -12,6 +12,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import models, register_model
 
+# Number of lanes of a vector.
 WIDTH = 8
 
 

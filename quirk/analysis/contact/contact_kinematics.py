@@ -34,10 +34,10 @@ from quirk.system.system import System
 from .friction_modes import slip_components_of
 from .parts_touched import nearest_part
 
-# Tolerance for user-defined gaps with friction: deviation of the gradient's length from 1, and distance at which the
-# force passes the contact point, relative to the arm.
+# Tolerances for user-defined gaps with friction: deviation of the norm of the gradient from 1, and distance of the line
+# of action from the contact point, as a fraction of the arm.
 GEOMETRY_TOLERANCE = 1e-6
-# A row is blocked if constraints reduce its response below this fraction of the response of free bodies.
+# Constraints block a row if they reduce its response to an impulse below this fraction of that of free bodies.
 BLOCKED = 1e-12
 
 

@@ -14,10 +14,11 @@ from quirk.forces.flanks import Flanks
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
-# Kinds of events: a flank is reached; its load falls to zero; it pushes again before the deviation has left it.
+# Kinds of events: the coordinate reaches a flank; the load of a flank becomes zero; the load of a flank becomes
+# positive again while the coordinate is still beyond the flank.
 MEETS, PARTS, RETURNS = "meets", "parts", "pushes again"
 SIGNS = (1, -1)
-# Deviation beyond a flank, over half the free play, that is round-off.
+# Deviations beyond a flank below this fraction of half the free play are round-off.
 NOTHING = 1e-9
 
 # Name of an element, index of the flank in SIGNS, and kind of event.

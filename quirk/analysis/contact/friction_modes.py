@@ -38,17 +38,16 @@ from quirk.forces.stick_slip import (
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
-# Slip below this fraction of the rest speed of contacts has no direction of its own. Bodies that begin to slide come to
-# rest again when they slide back at this speed, until they have been FASTER times as fast.
+# SLIP_FLOOR: fraction of the rest speed of contacts below which the direction of slip is undefined. Bodies that begin
+# to slide come to rest again if they slide back at this floor, unless their slip has exceeded FASTER times the floor.
 SLIP_FLOOR, FASTER = 1e-2, 2.0
-# Up to this multiple of that speed, sliding keeps its initial direction.
+# Sliding that has just begun keeps its direction for slip up to this multiple of FASTER times the floor.
 KEEPS = 2.0
-# Slip of constant friction with several components that falls below this multiple of the floor, or below the floor if
-# it has just begun, keeps its direction until it ends, since it may turn ever faster there. ROUND_OFF is the relative
-# accuracy of the slip at the event.
+# ENDS: with a constant friction limit and several slip components, slip keeps its direction below this multiple of the
+# floor, or below the floor if it has just begun, until it ends, because the direction may turn infinitely fast there.
+# ROUND_OFF: relative accuracy of the slip at the event.
 ENDS, ROUND_OFF = 8.0, 1e-6
-# A joint that sticks counts as unmoved if it has moved by less than this angle (rad), or this fraction of the length of
-# the system.
+# Largest displacement of a sticking joint that counts as round-off: angle (rad), or fraction of the system's length.
 POSITION_TOLERANCE = 1e-9
 
 

@@ -14,9 +14,9 @@ from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.events.quantity import Gap
 from quirk.system.system import System
 
-# Distance beyond a border, relative to the system's size, at which a contact changes to another part. Without it
-# round-off would switch a center that moves along a border back and forth; the resulting error of the gap is of second
-# order.
+# Distance beyond a border, as a fraction of the system's length, at which a contact changes to another part. Without
+# this distance, round-off would cause repeated changes for a center that moves along a border. The resulting error of
+# the gap is of second order in the distance.
 BEYOND = 1e-13
 
 

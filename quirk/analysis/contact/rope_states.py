@@ -18,16 +18,17 @@ from quirk.forces.rope_sections import AHEAD, BACK, MARGIN_AHEAD, MARGIN_BACK, R
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
-# Kinds of events: the rope slips along its course or back at a stop; it sticks there again; another stop of a belt can
-# hold less than the one that sticks; the rope gets slack; it gets taut.
+# Kinds of events: at a stop the rope begins to slip along its course, or back, or sticks again; the only sticking stop
+# of a belt exhausts its friction reserve; the rope becomes slack, or taut.
 SLIPS_AHEAD, SLIPS_BACK, HOLDS, YIELDS, SLACKENS, TAUTENS = "slips", "slips back", "holds", "yields", "slack", "taut"
-# Mean strain of a slack rope at which it is taut.
+# Mean strain at which a slack rope becomes taut.
 TAUT = 1e-9
-# Margin against slip, over the tension, that is round-off; and the violation beyond which a start is refused.
+# Friction margins against slip, as fractions of the tension: a margin below NEARLY counts as zero; at the start of a
+# run a margin below -TOO_MUCH is an error.
 NEARLY, TOO_MUCH = 1e-9, 1e-6
-# Margin, over the tension, that a rope which has just come to stick may lose again by round-off.
+# Decrease of a friction margin, as a fraction of the tension, that round-off may cause at the start of sticking.
 ROUND_OFF = 1e-10
-# Slip, over the largest speed of the bodies, that is round-off.
+# Slip below this fraction of the largest speed of the bodies is round-off.
 STILL = 1e-9
 
 # Name of a rope, index of the stop with friction, and kind of event.

@@ -23,9 +23,10 @@ from .operating_point import Point
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Relative cutoff of singular values: directions without stiffness are not moved.
+# Relative cutoff of singular values in least-squares steps, so that directions without stiffness are not moved; also
+# the relative tolerance for negative gaps.
 INDIFFERENT = 1e-11
-# Contact forces below this fraction of the largest are round-off.
+# Contact forces below this fraction of the largest contact force are round-off.
 NO_PUSH = 1e-9
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-# Relative cutoff of singular values that count as zero.
+# Singular values below this fraction of the largest one are zero.
 ZERO = 1e-12
-# Relative cutoff of entries that count as zero in the choice of units.
+# Entries of a matrix below this fraction of the largest one are round-off, and ignored in the choice of units.
 ROUND_OFF = 1e-14
 
 

@@ -37,28 +37,31 @@ if TYPE_CHECKING:
     from quirk.system.system import System
 
 OWNER = "System.equilibrium"
-# Accelerations below this fraction of those that loads alone would cause are round-off: the search has converged.
+# Convergence: residual, that is, accelerations as a fraction of those that the loads would cause without mutual
+# cancellation.
 FOUND = 1e-13
-# A result whose accelerations exceed this fraction of those that loads alone would cause is rejected,
+# Largest residual of an accepted result.
 MISSED = 1e-8
-# unless a Newton step would move no body by more than this, in lengths of the system or rad, as without loads.
+# A result with a larger residual is also accepted if a Newton step would displace no body by more than this fraction of
+# the system's length, or this angle (rad). This applies to systems without loads.
 STANDS = 1e-10
-# Such a step must cancel all but this fraction of the accelerations; otherwise these do not depend on the poses.
+# For this, the step must cancel all accelerations except this fraction; otherwise they do not depend on the poses.
 ANSWERED = 0.5
-# Loads below this fraction of the largest during the search vanish at infinity: no equilibrium exists.
+# If accelerations fall below this fraction of those due to the largest loads during the search, the loads vanish only
+# at infinity, and no equilibrium exists.
 FADED = 1e-100
 MOST_STEPS, MOST_IN_VAIN = 1000, 100
-# Fraction of accelerations without stiffness that counts as a free fall, and the maximum number of unsuccessful steps
-# if gravity is the only load, because the fall has no end.
+# UNOPPOSED: the system falls freely if more than this fraction of its acceleration is along directions without
+# stiffness. MOST_FALLING: maximum number of steps without improvement in this case, if gravity is the only load.
 UNOPPOSED, MOST_FALLING = 0.5, 10
-# Factor by which the maximum step grows per step while the residual decreases, and per step since the best state: the
-# equilibrium may be far away.
+# Factor by which the maximum length of a step increases after each step that reduces the residual, and after each step
+# since the best state, because the equilibrium may be far away.
 FASTER = 1.1
-# Increase of damping after a step with a larger residual, relative to the largest derivative.
+# Minimum damping after a step that increases the residual, as a fraction of the largest derivative.
 SLOWER = 0.1
-# Real parts above this fraction of the largest eigenvalue count as growing.
+# Eigenvalues are unstable if their real part exceeds this fraction of the largest absolute value.
 GROWS = 1e-9
-# Gaps below this fraction of the system's size may share a load.
+# Gaps below this fraction of the system's length (or of 1 rad) are closed.
 CLOSED = 1e-9
 
 

@@ -18,11 +18,12 @@ from .equilibrium import Equilibrium, equilibrium
 from .outputs import value_of
 from .path_continuation import OWNER, PathFollower, PathPoint, PathStep, path_error
 
-# Largest angle (rad) between the tangents of consecutive points; below half of it steps grow.
+# Largest angle (rad) between the tangents at consecutive points. The step is increased if the angle is below half of
+# this.
 BEND = 0.15
-# Shortest step relative to the longest; shorter ones fail, unless there is a corner.
+# Shortest step, as a fraction of the longest. If no such step succeeds, the path has a corner or cannot be continued.
 SHORTEST = 1e-6
-# Points closer together than this fraction of the longest step, on the way to a corner, are discarded.
+# Points before a corner are discarded if their distances are below this fraction of the longest step.
 CROWDED = 1e-2
 
 

@@ -16,10 +16,10 @@ from .null_space import NullSpaceBasis
 from .operating_point import Point
 from .steady_motion import load_rate
 
-# Largest rotation, rad, or displacement, in lengths of the system, in one step.
+# Largest rotation, rad, and displacement, in lengths of the system, of a body in one step.
 LONGEST_STEP = 0.3
-# Accelerations, over those that loads alone would cause, below which the nearest equilibrium is computed even if it is
-# unstable.
+# A state is near an equilibrium if its accelerations are below this fraction of those that the loads would cause
+# without mutual cancellation. The nearest equilibrium is then computed even if it is unstable.
 NEARBY = 1e-3
 
 

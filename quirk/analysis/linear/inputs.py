@@ -21,7 +21,8 @@ from quirk.forces.value import Value
 
 OWNER = "System.linearize"
 LETTERS = "xyz"
-# Inputs of a driver's motion, and their factors in its Taylor coefficients.
+# Suffixes of the names of the three inputs of a driver, and the factors of these inputs in the Taylor coefficients of
+# the motion.
 RATES = (("", 1.0), (".rate", 1.0), (".acceleration", 0.5))
 
 

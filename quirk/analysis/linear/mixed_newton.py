@@ -26,12 +26,14 @@ from .operating_point import Point
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Accelerations below this fraction of those that loads alone would cause are left to Newton's method.
+# The search ends if accelerations are below this fraction of those that the loads would cause without mutual
+# cancellation; Newton's method in poses then finds the equilibrium.
 NEAR = 1e-6
 MOST_STEPS = 100
-# Real parts above this fraction of the largest derivative count as growing: the equilibrium is unstable.
+# A mode grows if the real part of its eigenvalue exceeds this fraction of the largest derivative.
 GROWS = 1e-9
-# Parts of growing motions along the displacements, relative to both, below which they are round-off.
+# The component of the displacements along a growing mode is round-off below this fraction of the product of their
+# largest entries.
 EXCITED = 1e-6
 
 

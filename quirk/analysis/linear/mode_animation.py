@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .modes import Modes
 
-# Number of times per period.
+# Number of output times per period of a mode.
 PICTURES = 48
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from quirk.result.result import Result
     from quirk.system.system import System
 
-# Imaginary parts below this fraction of an eigenvalue are round-off.
+# Imaginary parts below this fraction of the eigenvalue's absolute value are round-off.
 REAL = 1e-9
 
 

@@ -39,7 +39,7 @@ from ..assembly import check_consistent
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Slip below this fraction of the largest velocity is round-off.
+# Slip of friction below this fraction of the largest velocity is round-off.
 STANDS = 1e-12
 
 

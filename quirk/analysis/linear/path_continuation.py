@@ -40,16 +40,18 @@ from .operating_point import Point
 from .stiffness_switching import switched_elements
 
 OWNER = "equilibrium_path"
-# Step of the finite difference with respect to the parameter, relative to its range.
+# Step of finite differences with respect to the parameter, as a fraction of its range.
 DIFFERENCE = 1e-5
-# Residual at which a point counts as converged, relative to the residual of the loads alone; largest residual that is
-# accepted if steps no longer improve it; maximum number of iterations. Displacements up to ROUND_OFF times the size of
-# the system are round-off, and so are the residuals due to them, which are large in thin beams.
+# CONVERGED: residual of a converged point, as a fraction of that of the loads without mutual cancellation. ACCEPTED:
+# largest accepted residual if iterations no longer reduce it. MOST_ITERATIONS: maximum number of iterations. ROUND_OFF:
+# displacements that are round-off, as a fraction of the system's length; residuals due to them, large in thin beams,
+# are accepted too.
 CONVERGED, ACCEPTED, MOST_ITERATIONS, ROUND_OFF = 1e-13, 1e-9, 8, 1e-14
-# Distance beyond a corner at which the path is continued, relative to the parameter's range and the system's size:
-# larger than the finite difference.
+# Distance beyond a corner at which the path is continued, relative to the range of the parameter and to the system's
+# length; it must exceed DIFFERENCE.
 BEYOND = 1e-4
-# Tolerance of the parameter's component of the tangent at a turning point, or of the location in a step.
+# Tolerance for the location of a turning point, by the parameter's component of the tangent or by the fraction of the
+# step, and maximum number of iterations.
 TURNED, MOST_TRIES = 1e-11, 60
 
 
@@ -84,9 +86,11 @@ class PathPoint:
         return float(np.abs(self.g).max(initial=0.0))
 
 
-# Derivatives of the accelerations of bodies (n, 6) and of internal rates (k,), per range of the parameter.
+# Derivatives of the accelerations of bodies (n, 6) and of internal rates (k,) with respect to the parameter, multiplied
+# by the range of the parameter.
 Slope = tuple[np.ndarray, np.ndarray]
-# A direction: of the bodies (n, 6), of internal variables (k,), and of the parameter relative to its range.
+# Direction of a path: components of the poses (n, 6), of internal variables (k,), and of the parameter as a fraction of
+# its range.
 Tangent = tuple[np.ndarray, np.ndarray, float]
 
 

@@ -25,16 +25,17 @@ from .operating_point import Point
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Accelerations below this fraction of those that loads alone would cause are left to Newton's method.
+# The descent ends if accelerations are below this fraction of those that the loads would cause without mutual
+# cancellation; Newton's method then finds the equilibrium.
 NEAR = 1e-5
-# Damping of the first step, and its lower limit, relative to the stiffest direction.
+# Damping of the first step, and damping beyond which the descent fails, as multiples of the largest stiffness.
 FIRST, SLOWEST = 0.1, 1e12
-# Factor by which steps are shortened after a failure, and lengthened after a step with few iterations.
+# FACTOR: factor by which steps are shortened after a failure, and lengthened after a step with at most FEW iterations.
 FACTOR, FEW = 4.0, 2
 MOST_STEPS, MOST_ITERATIONS = 400, 6
-# Accepted residual of a step, relative to k (u - u_0).
+# Accepted residual of an implicit step, as a fraction of k (u - u_0).
 FOUND = 0.1
-# Ratio of the damping to the fastest growth.
+# Smallest ratio of the damping k to the largest squared growth rate of all modes.
 OVER_GROWTH = 1.5
 
 

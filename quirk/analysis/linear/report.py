@@ -19,9 +19,10 @@ from .equilibrium import GROWS
 if TYPE_CHECKING:
     from .equilibrium import Equilibrium
 
-# Maximum number of joints, bodies and loads with separate lines, and of eigenvalues and names in one line.
+# Maximum number of joints, bodies and loads that are listed, and of eigenvalues and names in one line.
 MOST_LINES, MOST_NAMED = 12, 4
-# Maximum number of bodies for which stability, and of rows for which uniqueness, is computed without request.
+# Maximum number of bodies for which the report computes stability, and of constraint rows for which it computes the
+# uniqueness of loads. For larger systems both are computed only on request.
 MOST_BODIES, MOST_ROWS = 60, 500
 
 FREE = (("angle", "rotation", "rad"), ("travel", "translation", "m"))

@@ -28,8 +28,8 @@ from .sparse_statics import GROWS, LinearizedStatics, moved, suits
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Longest Newton step, in lengths of the system or rad: a turn. As strains are unknowns, ends of long beams may turn so
-# far in a step. With a limit of 0.3, nine times as many steps were needed to unroll a helix.
+# Longest Newton step: rotation, rad, or displacement, in lengths of the system. As strains are unknowns, the ends of
+# long beams may make a full turn in one step. With a limit of 0.3, unrolling a helix took nine times as many steps.
 LONGEST_STEP = 2 * np.pi
 
 

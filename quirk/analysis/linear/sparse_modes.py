@@ -32,11 +32,11 @@ from .steady_motion import SteadyMotion, frames, rests
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Ratio of the shift to the average stiff rate.
+# Ratio of the shift to the order of magnitude of the angular frequencies (`_rate`).
 SHIFT_RATE = 1e-3
-# Number of Arnoldi vectors per eigenvalue, and its minimum, as in ARPACK's defaults.
+# Number of Arnoldi vectors per requested eigenvalue, and minimum number of vectors: the defaults of ARPACK.
 MOST_VECTORS, LEAST_VECTORS = 2, 20
-# Tolerance for modes of a steady motion to be modes at a later time, relative to the fastest rate.
+# Tolerance for the agreement of modes at two times of a steady motion, relative to the rate from `_rate`.
 SAME = 1e-6
 
 # Eigenvalues (k,), shapes (k, n, 12) and internal variables (k, variables).

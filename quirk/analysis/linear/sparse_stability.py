@@ -31,9 +31,9 @@ from .sparse_statics import LinearizedStatics, suits
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Force elements whose loads derive from a potential, or oppose the motion.
+# Classes of force elements whose loads derive from a potential or oppose the motion.
 CONSERVATIVE_OR_DAMPING = (Damper, Damping, MassDamping, Spring, TorsionSpring)
-# Asymmetry of a section's matrices that counts as round-off, relative to their largest entry.
+# Asymmetries of a beam section's matrices below this fraction of their largest entry are round-off.
 ROUND_OFF = 1e-14
 
 

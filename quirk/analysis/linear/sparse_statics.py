@@ -32,18 +32,19 @@ from .sparse_jacobians import Local
 if TYPE_CHECKING:
     from quirk.system.system import System
 
-# Number of free coordinates from which sparse matrices are faster than dense ones.
+# Smallest number of free coordinates for which sparse matrices are faster than dense matrices.
 LARGE = 60
 MOST_STEPS = 100
-# Largest step that counts as round-off, in lengths of the system or rad.
+# Largest Newton step that counts as round-off: displacement, in lengths of the system, or rotation, rad.
 STANDS = 1e-10
-# Accelerations relative to those that loads alone would cause: round-off; and so large that the search has failed.
+# Residuals, that is, accelerations as fractions of those that the loads would cause without mutual cancellation, at
+# which the search has converged, and up to which a result is accepted.
 FOUND, MISSED = 1e-13, 1e-8
-# Rates, squared, above this fraction of the largest derivative count as growing.
+# A mode grows if its squared growth rate exceeds this fraction of the largest derivative.
 GROWS = 1e-9
-# Stiffness below this fraction of the largest derivative cannot be told from round-off.
+# Stiffness below this fraction of the largest derivative is round-off.
 INDIFFERENT = 1e-14
-# Factor of the squared rows that stiffens the motions that the constraints exclude, relative to the largest derivative.
+# Stiffness added to motions that violate the constraints, as a multiple of the largest derivative.
 STIFFER = 1e3
 
 

@@ -17,10 +17,10 @@ from .outputs import Named, quantities, rows_of
 from .quantity_derivatives import QuantityDerivatives
 
 OWNER = "System.linearize"
-# Smallest singular value of the normalized variations of coordinates that counts as independent; also the smallest
-# variation of a coordinate, relative to the largest that its bodies' motions could cause, that is not round-off.
+# Coordinates are independent if the singular values of their normalized variations exceed this. Variations of a
+# coordinate below this fraction of the largest variation that motions of its bodies could cause are round-off.
 INDEPENDENT = 1e-8
-# Quantities whose rate has its own name.
+# Names of the rates of quantities, by the last part of the name of the quantity.
 RATE_NAMES = {"angle": "angle_rate", "rotation": "angle_rate", "travel": "travel_rate", "translation": "travel_rate"}
 
 

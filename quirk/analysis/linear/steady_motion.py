@@ -22,18 +22,19 @@ from quirk.errors import InconsistentStateError
 from .null_space import NullSpaceBasis
 from .operating_point import OperatingVariation, Point
 
-# Accelerations below this fraction of those that loads alone would cause are round-off, or a state with few digits.
+# Accelerations below this fraction of those that the loads would cause without mutual cancellation are zero: they
+# result from round-off, or from a state given with few digits.
 AT_REST = 1e-7
-# Limit for a single body, relative to the acceleration that a displacement by the size of the system, or a rotation by
-# one radian, would cause: unloaded springs exert no loads for comparison.
+# Accelerations of a body are also zero if they are below this fraction of those that a displacement by the system's
+# length, or a rotation by 1 rad, would cause. This applies if springs are unloaded, without loads for comparison.
 ROUND_OFF = 1e-13
-# Relative tolerance for velocities and accelerations of a steady motion,
+# Relative tolerance for the agreement of velocities and accelerations with those of a steady motion.
 FITS = 1e-7
-# and for their agreement a moment later.
+# Tolerance for the agreement of the equations of small motions at two times of a steady motion.
 SAME = 1e-8
-# Rotation angle (rad) of the fastest body until that moment.
+# Rotation angle (rad) of the fastest body between these two times.
 LATER = 0.7
-# Angle, rad, below which series replace sines and cosines, which lose accuracy.
+# Angle, rad, below which power series are used, because the closed formulas lose accuracy by cancellation.
 SMALL_ANGLE = 1e-4
 
 

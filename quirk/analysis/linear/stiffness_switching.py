@@ -11,8 +11,8 @@ from quirk.forces import ForceElement
 from .operating_point import OperatingVariation, Point
 from .quantity_derivatives import QuantityDerivatives
 
-# Difference of a stiffness, relative to its largest entry, that counts as a jump; smallest distance of the value
-# halfway from the mean of both, over this difference: 1/2 at a jump, and about 0 where the stiffness varies smoothly.
+# A stiffness jumps between two states if it differs by more than JUMPS times its largest entry, and if its value
+# halfway deviates from the mean by more than UNEVEN times the difference: 1/2 for a jump, about 0 if it varies smoothly.
 JUMPS, UNEVEN = 1e-3, 0.25
 
 

@@ -43,9 +43,9 @@ from .nodes import (
     Where,
 )
 
-# Maximum number of characters and of nested brackets; typical expressions have some hundred characters.
+# Maximum number of characters of an expression, and of nested brackets; typical expressions are far shorter.
 LONGEST, DEEPEST = 20_000, 25
-# Maximum number of names and keys in sequence, such as state["rod"].rotation[0].x.
+# Maximum number of successive names and keys after a name, as in state["rod"].rotation[0].x.
 MOST_BEHIND = 4
 
 TOKEN = re.compile(

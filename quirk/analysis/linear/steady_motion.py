@@ -28,7 +28,7 @@ AT_REST = 1e-7
 # Accelerations of a body are also zero if they are below this fraction of those that a displacement by the system's
 # length, or a rotation by 1 rad, would cause. This applies if springs are unloaded, without loads for comparison.
 ROUND_OFF = 1e-13
-# Relative tolerance for the agreement of velocities and accelerations with those of a steady motion.
+# Relative tolerance for the agreement of velocities and accelerations with a steady motion.
 FITS = 1e-7
 # Tolerance for the agreement of the equations of small motions at two times of a steady motion.
 SAME = 1e-8

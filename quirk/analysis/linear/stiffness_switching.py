@@ -12,7 +12,8 @@ from .operating_point import OperatingVariation, Point
 from .quantity_derivatives import QuantityDerivatives
 
 # A stiffness jumps between two states if it differs by more than JUMPS times its largest entry, and if its value
-# halfway deviates from the mean by more than UNEVEN times the difference: 1/2 for a jump, about 0 if it varies smoothly.
+# halfway deviates from the mean by more than UNEVEN times the difference. The deviation is half the difference at a
+# jump, and about zero if the stiffness varies smoothly.
 JUMPS, UNEVEN = 1e-3, 0.25
 
 
@@ -30,7 +31,7 @@ def switched_elements(point: Point, halfway: Point, neighbor: Point) -> list[For
 
 
 def _jumps(first: np.ndarray, halfway: np.ndarray, last: np.ndarray) -> bool:
-    """Whether a stiffness jumps, given its values at three successive points."""
+    """Whether a stiffness jumps between the first and the last of three successive points."""
     largest = max(np.abs(first).max(initial=0.0), np.abs(last).max(initial=0.0))
     difference = np.abs(last - first).max(initial=0.0)
     apart = np.abs(halfway - (first + last) / 2).max(initial=0.0)
@@ -40,8 +41,8 @@ def _jumps(first: np.ndarray, halfway: np.ndarray, last: np.ndarray) -> bool:
 def _by_bodies(point: Point, number: int) -> np.ndarray:
     """Return the derivatives (b, 6, 12 b) of the loads of a force element on its b bodies.
 
-    They are with respect to poses and velocities of these bodies at the operating point `point`; `number` is the index
-    of the element. The characteristic length of the system is the unit of length.
+    The derivatives are with respect to poses and velocities of the b bodies at the operating point `point`; `number` is
+    the index of the element. The characteristic length of the system is the unit of length.
     """
     model, rows = point.model, point.model.forces[number][1]
     bodies = sorted({row for row in rows if row < len(model.mass)})

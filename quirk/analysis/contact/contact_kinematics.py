@@ -108,7 +108,7 @@ class ContactKinematics:
     rate : (c,) rates of the gaps, and slip, m/s or rad/s
     force_directions : (c, n, 6) force and moment about the center of mass on each body for a unit multiplier, inertial
         frame
-    body_force_directions : (c, n, 6) the same loads, with moments in body axes
+    body_force_directions : (c, n, 6) the loads of `force_directions`, with moments in body axes
     """
 
     value: np.ndarray

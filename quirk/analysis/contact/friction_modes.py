@@ -61,7 +61,7 @@ class FrictionMode:
     margin : watched quantity that reaches zero at the limit of static friction if it sticks; None if the quantity of
         another element is watched instead
     load_rows : rows that determine the normal load if it slides on a contact, as `shares` of `Friction.sliding`
-    direction : (d,) unit vector of slip at the start of sliding
+    direction : (d,) unit vector along the slip at the start of sliding
     floor : slip, m/s, below which the direction of the friction force is constant
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
     reversal_speed : reverse slip, m/s, at which the bodies come to rest, or slide in the opposite direction
@@ -71,7 +71,7 @@ class FrictionMode:
         joint; None if only rates are held
     is_ending : for friction of constant magnitude: whether the slip is so slow that its direction is kept until it
         vanishes
-    ending_speed : slip, m/s, below which this direction is kept
+    ending_speed : slip, m/s, below which the direction of slip is kept
     slip_direction : (d,) unit vector of slip at the last evaluation
     slides_since : time, s, at which sliding began; NaN if it sticks
     """
@@ -155,8 +155,8 @@ class FrictionModes:
         """Return the event functions of all friction elements in the states `modes`.
 
         These functions detect the end of slip, the limit of static friction, slip caused by drivers or by the loss of
-        redundancy of rows, and states beyond which there is no unique solution. `parts` gives the touched part of each
-        bounded surface, by name of contact.
+        redundancy of rows, and states beyond which the solution is not unique. `parts` contains the index of the part
+        in contact of each bounded surface, by name of contact.
         """
         found, slides = [], False
         for friction in self.elements:
@@ -260,7 +260,7 @@ class FrictionModes:
 
 
 def align_slip_directions(solver: Solver, modes: Mapping[str, FrictionMode]) -> None:
-    """Write the present direction of slip of each sliding friction element to the inputs of a compiled solver.
+    """Write the current direction of slip of each sliding friction element to the inputs of a compiled solver.
 
     `modes` are the states of the friction elements by name.
     """
@@ -304,9 +304,9 @@ def _is_ending(before: FrictionMode, speed: float) -> bool:
 def _turning_events(friction: StickSlip, mode: FrictionMode) -> list[EventFunction]:
     """Return event functions of friction whose reference direction must be renewed when the slip changes its direction.
 
-    They detect that the slip deviates too much from its reference direction and, if it decreases, that it becomes so
-    slow that its direction is kept until it vanishes. For slip that has just begun, a third one detects that it is
-    faster than that.
+    The first function detects that the direction of slip deviates too much from the reference direction. For decreasing
+    slip, another one detects that slip becomes so slow that its direction is kept until it vanishes. For slip that has
+    just begun, another one detects that slip exceeds this speed.
     """
     turned, slow = SlipTurned(friction, mode.direction), SlipAbove(friction, 1, mode.ending_speed)
     events = [(turned, "turned", -1), (slow, "slow", -1)]
@@ -347,9 +347,9 @@ def _keeps_direction(
 ) -> bool:
     """Whether the compiled model of the sliding state `before` is valid for slip in the direction `heading`.
 
-    `ends` is true at the end of slip, and `slow` if slip is less than FASTER ENDS times its floor. The compiled model
-    contains the direction of friction with a constant load, which turns, and of other friction at the end of slip.
-    Impacts reverse both.
+    `ends` is true at the end of slip, and `slow` if slip is below FASTER * ENDS times its floor. The compiled model
+    contains the direction of slip for friction with a constant limit, and for other friction at the end of slip. The
+    direction of the former may turn, and impacts may reverse both.
     """
     differs = _has_turned if friction.takes == CONSTANT else _has_reversed
     if differs(heading, before.direction) or before.is_ending != ends:

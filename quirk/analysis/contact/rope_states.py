@@ -167,12 +167,13 @@ class _Instant:
                 )
 
     def settled(self, former: RopeState, marks: set[tuple[int, str]]) -> RopeState:
-        """Return the state of a taut rope: at each stop where friction is at its limit, it sticks or slips.
+        """Return the state of a taut rope, which sticks or slips at each stop where friction is at its limit.
 
-        The rope either slips in the direction of the limit, or its tensions move away from the limit. This linear
-        complementarity problem is solved by principal pivoting: the first stop with a violated condition is exchanged
-        between slipping and sticking, which terminates for this class of matrices (K. G. Murty, Linear Complementarity,
-        1988, chapter 4). `former` is the previous state, and `marks` are the limits reached, as (stop, quantity).
+        At such a stop either the rope slips in the direction of the limit, or its tensions move away from the limit.
+        This linear complementarity problem is solved by principal pivoting: the first stop with a violated condition is
+        exchanged between slipping and sticking, which terminates for this class of matrices (K. G. Murty, Linear
+        Complementarity, 1988, chapter 4). `former` is the previous state, and `marks` are the limits reached, as (stop,
+        quantity).
         """
         limits = self._limits(former, marks)
         count = len(former.states)

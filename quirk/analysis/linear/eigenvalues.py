@@ -84,7 +84,7 @@ def eigenvectors(A: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _in_units(A: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return the state matrix for states that are measured in `units` (F,), from the state matrix A (F, F)."""
+    """Return the state matrix A (F, F) for states in the units `units` (F,)."""
     return np.asarray(A * units / units[:, None])
 
 

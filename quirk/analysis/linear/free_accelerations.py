@@ -24,9 +24,9 @@ NEARBY = 1e-3
 
 
 def size_of_loads(point: Point) -> float:
-    """Return the accelerations along free coordinates that the loads would cause without mutual cancellation.
+    """Return the size of the accelerations, kg^(1/2) m/s^2, that the loads would cause without mutual cancellation.
 
-    This upper bound of the accelerations at the operating point is in kg^(1/2) m/s^2.
+    It is an upper bound of the accelerations along free coordinates at the operating point.
     """
     return float(load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max()))
 

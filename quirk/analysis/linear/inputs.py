@@ -41,9 +41,9 @@ class Input:
 
 
 def inputs_of(model: Model, names: Iterable[Any]) -> list[Input]:
-    """Return the inputs that the user lists by names and pairs (name, parameter).
+    """Return the inputs for the user's list of names and pairs (name, parameter).
 
-    A vector is divided into one input for each component.
+    Each component of a vector parameter is one input.
     """
     if isinstance(names, str):
         raise InputError(f'{OWNER}: inputs must be a list, such as ["{names}"]; got the text {names!r}')

@@ -162,8 +162,8 @@ class PathFollower:
     def slope(self, place: PathPoint) -> Slope:
         """Return the change of the accelerations with the parameter, at a constant state.
 
-        It is the derivative with respect to the parameter times the parameter's range, and consists of accelerations of
-        the bodies (n, 6) and rates of internal variables (k,).
+        The change is the derivative with respect to the parameter times the parameter's range. It consists of changes
+        of the accelerations of the bodies (n, 6) and of the rates of internal variables (k,).
         """
         more, now = self.operating_point(place.value + DIFFERENCE * self.span, place.state), place.free.point
         bodies = np.concatenate([more.linear - now.linear, more.angular - now.angular], axis=1)
@@ -262,9 +262,9 @@ class PathFollower:
         return self.path_point(best.value, best.state, best.system, best.loaded) if len(best.strains) else best
 
     def _acceptable(self, place: PathPoint) -> float:
-        """Return the residual up to which a point counts as an equilibrium if corrections no longer reduce it.
+        """Return the largest residual of an equilibrium that corrections no longer reduce.
 
-        It depends on the stiffness and the loads at the nearby point `place`.
+        The limit depends on the stiffness and the loads at the nearby point `place`.
         """
         stiffest = float(np.abs(place.K).max(initial=0.0)) * self._unit(place)
         return max(ACCEPTED * place.loaded, ROUND_OFF * stiffest)

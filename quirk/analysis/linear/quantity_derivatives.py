@@ -136,7 +136,7 @@ class QuantityDerivatives:
     def joint_load(self, constraint: Constraint) -> tuple[np.ndarray, np.ndarray]:
         """Return the force and torque (6,) of a constraint on body j at its joint point, and their derivatives (6, D).
 
-        They are in the inertial frame, N and N m. The derivatives are along D directions.
+        Forces (N) and torques (N m) are in the inertial frame. The derivatives are along D directions.
         """
         if constraint.name not in self._joint_loads:
             self._joint_loads[constraint.name] = self._joint_load(constraint)
@@ -249,7 +249,7 @@ class QuantityDerivatives:
 def _input_map(value_layout: LawLayout, layout: LawLayout) -> dict[int, int]:
     """Return, for each input of a force law without time derivatives, its index among the inputs with time derivatives.
 
-    `value_layout` is the layout of the inputs without, `layout` that with time derivatives.
+    `value_layout` is the layout of the inputs without time derivatives, and `layout` is the one with time derivatives.
     """
     found = {k: k for k in range(value_layout.first_motion)}
     for m in range(value_layout.motions):

@@ -67,7 +67,7 @@ class Local:
 def _add_directions(
     point: Point, directions: Directions, owners: list[np.ndarray], coordinates: np.ndarray, entries: dict[str, Any]
 ) -> None:
-    """Evaluate several directions at an operating point, and add the derivatives to the entries of the Jacobians.
+    """Compute derivatives along several directions at an operating point, and add them to entries of the Jacobians.
 
     In each direction the coordinates `coordinates` (indices 0 to 11) of many bodies are varied at once. `owners`
     contains, for each body, internal variable and row, the index of the one varied body on which it depends, or -1.

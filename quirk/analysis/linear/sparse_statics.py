@@ -64,7 +64,7 @@ def sparse_newton(system: System, start: State, t: float) -> tuple[State, float]
 
 
 def suits(system: System) -> bool:
-    """Whether sparse matrices suit a system: it is large, has beams, and has no parts for which they are wrong."""
+    """Whether statics of a system can use sparse matrices: it is large, has beams, and has only supported parts."""
     model = system.model
     return (
         6 * len(model.mass) - model.rows >= LARGE
@@ -185,7 +185,7 @@ class LinearizedStatics:
         return found if onenormest(inverse) * self.size * INDIFFERENT < 1.0 else None
 
     def solved(self, b: np.ndarray) -> np.ndarray | None:
-        """Return the displacement (6 n,) that changes the accelerations by b (6 n,), up to constraint loads.
+        """Return the displacement (6 n,) that changes the accelerations by b (6 n,), except for constraint loads.
 
         The result is None if the displacement is undetermined because of motions without stiffness.
         """
@@ -197,7 +197,7 @@ class LinearizedStatics:
 
         The squared growth rates are eigenvalues of K. Their real parts are below any shift for which the symmetric part
         of shift - K is positive definite, and their imaginary parts are bounded by the norm of the antisymmetric part
-        of K (Bendixson). Those of all unstable modes are therefore among the eigenvalues nearest to the shift.
+        of K (Bendixson). The eigenvalues of all unstable modes are therefore among those nearest to the shift.
         """
         from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, norm
 

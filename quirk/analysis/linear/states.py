@@ -105,8 +105,8 @@ class States:
 def _changes(chosen: list[Named], changes: QuantityDerivatives) -> np.ndarray:
     """Return the derivatives (c, 3, D) of c coordinates along D directions.
 
-    The middle index stands for the coordinate, its rate and its second time derivative. `chosen` are the coordinates,
-    and `changes` contains the derivatives of the motion along the directions.
+    The middle axis contains the derivatives of the coordinate, of its rate and of its second time derivative. `chosen`
+    are the coordinates, and `changes` contains the derivatives of the motion along the directions.
     """
     point = changes.point
     found = [changes.coordinate(one.of, rows_of(point, one.of))[1] for one in chosen]  # type: ignore[arg-type]
@@ -114,7 +114,7 @@ def _changes(chosen: list[Named], changes: QuantityDerivatives) -> np.ndarray:
 
 
 def _combined(basis: Directions, columns: np.ndarray) -> Directions:
-    """Return D linear combinations of F directions; `columns` (F, D) are the coefficients."""
+    """Return D linear combinations of the F directions in `basis`, with the coefficients `columns` (F, D)."""
     size = columns.shape[1]
     internal = np.einsum("kf,fd->kd", basis.internal, columns)
     bodies = np.einsum("ncf,fd->ncd", basis.bodies, columns)
@@ -131,7 +131,7 @@ def _combined(basis: Directions, columns: np.ndarray) -> Directions:
 
 
 def _internal(point: Point) -> list[tuple[str, str]]:
-    """Return the names of element and variable for each internal variable of the model at an operating point."""
+    """Return the name of the force element and of the variable for each internal variable at an operating point."""
     by_name = {element.name: element for element in point.system.forces}
     return [(own, name) for own in point.model.auxiliary.internal for name in by_name[own].internal]
 

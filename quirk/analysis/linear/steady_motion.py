@@ -123,7 +123,7 @@ def kind_of(free: NullSpaceBasis, variation: OperatingVariation) -> tuple[str, S
 
 
 def _internal_rests(point: Point) -> bool:
-    """Whether all internal variables are constant up to round-off at an operating point."""
+    """Whether the rates of all internal variables at an operating point are zero up to round-off."""
     size = np.append(_internal_size(point), 1.0).max()
     return bool(np.abs(point.internal_rates).max(initial=0.0) <= AT_REST * size)
 
@@ -211,8 +211,8 @@ def _changes_in_time(point: Point) -> bool:
 def _candidates(point: Point) -> list[SteadyMotion]:
     """Return the rigid motions that match the velocities and accelerations at an operating point; [] if there is none.
 
-    If several motions match, the results are the one of least norm and the one with the least spins of the bodies
-    relative to it.
+    If several motions match, the results are the motion of least norm, and the motion with the least spins of the
+    bodies.
     """
     length, state, R = point.model.length, point.state, point.kin.rotation[:-1]
     middle = state.position.mean(axis=0)
@@ -248,8 +248,8 @@ def _candidates(point: Point) -> list[SteadyMotion]:
 def frames(point: Point) -> Iterator[tuple[SteadyMotion, Point, float]]:
     """Yield the steady motions that match the velocities and accelerations at an operating point and at a later one.
 
-    Each item consists of the motion, the later operating point, and the time until then (s). Whether the coefficients
-    of small motions are constant is not tested.
+    Each item consists of the motion, the later operating point, and the time between the two points (s). The function
+    does not test whether the equations of small motions have constant coefficients.
     """
     if not _scales(point)[1] > 0 or not _internal_rests(point):
         return

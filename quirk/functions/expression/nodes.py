@@ -339,7 +339,7 @@ class Attribute(Node):
 
 @dataclass(frozen=True)
 class Method(Node):
-    """Position or direction of a body or frame, such as ``.point([0, 0, 1])``."""
+    """Method of a body or frame that returns a position or direction, such as ``.point([0, 0, 1])``."""
 
     owner: Node
     name: str

@@ -73,7 +73,7 @@ def curves(owner: str, result: Result, quantity: Any) -> list[Curve]:
 
 
 def curve(owner: str, result: Result, quantity: Any) -> Curve:
-    """Return a quantity by name, or given as (label, values) or (label, values, unit).
+    """Return the curve of a quantity given by name, or as (label, values) or (label, values, unit).
 
     Names are "time", "energy.kinetic", ".potential" and ".total", or start with the name of a body, joint or force:
 

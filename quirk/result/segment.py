@@ -203,7 +203,7 @@ class Segment:
 
     @property
     def constraint_work(self) -> list[str]:
-        """Names of the constraints whose work is integrated by the run: drivers, and constraints given by a user."""
+        """Names of the constraints whose work is integrated by the run: drivers and user-defined constraints."""
         driven = self.model.joint_rows.keys() - self._sticking
         return [name for name in self.model.auxiliary.work if name in driven]
 

@@ -73,7 +73,7 @@ class CurrentView:
 
 
 def without_time(data: Any) -> Any:
-    """Return `data` for a single time without the time axis of its arrays, also of arrays in dicts and tuples."""
+    """Return `data` of a single time with the time axis removed from its arrays, also in dicts and tuples."""
     if isinstance(data, np.ndarray):
         return data[0] if data.ndim > 1 or data.dtype == object else data[0].item()
     if isinstance(data, dict):

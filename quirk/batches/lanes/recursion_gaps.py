@@ -182,7 +182,7 @@ def hinge_velocity_tilt(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, 
 
 @traced
 def weld_velocity_tilt(y: Any, kin: Any, k: Any, p: Any, s: Any) -> Any:
-    """Return the change of a body's angular velocity, body axes, that makes it equal to that of its parent.
+    """Return the change of a body's angular velocity, body axes, that makes it equal to the parent's.
 
     Data begin at offsets k of `kin` (kinematics of the body), s of y (state of the body) and p of `kin` (kinematics of
     the parent).

@@ -70,7 +70,8 @@ def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[Param
     """Return the shape of a body's inertia parameter, and the derivatives of the system with respect to its elements.
 
     The elements are the principal moments if the body was constructed with them, otherwise the elements of the tensor;
-    the derivative with respect to an off-diagonal element is divided equally between it and its symmetric counterpart.
+    the derivative with respect to an off-diagonal element is divided equally between this element and its symmetric
+    counterpart.
     """
     constructed = made_with(body)
     inertia = None if constructed is None else constructed.arguments.get("inertia")

@@ -22,8 +22,8 @@ ROUND_OFF = 1e-12
 # Tensile multipliers below this fraction of the largest load, rounded up to a power of ten, are round-off; for contacts
 # without load, whose load is carried by other contacts, the fraction is UNLOADED.
 TENSION_TOLERANCE = 1e-12
-# Loads below WEAK_LOAD times the load that causes the largest acceleration of a gap have the round-off error of that
-# load.
+# The threshold of round-off of a contact load is at least that of a load which accelerates the gap by WEAK_LOAD times
+# the largest acceleration of the bodies.
 WEAK_LOAD = 1e-3
 
 

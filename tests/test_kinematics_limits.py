@@ -1,6 +1,7 @@
 """Where kinematic analyses stop, how long they take, and what they stand."""
 
 import math
+import re
 import time
 import warnings
 from functools import partial
@@ -446,6 +447,34 @@ class TestWhatAnalysesStand:
         result = quirk.kinematics(quirk.System([*parts, drag]), [0.0, 0.1, 0.2])
         np.testing.assert_allclose(result["bar"].in_plane.angular_acceleration, 2.0)
         assert np.isfinite(result["motor"].torque_rate()).all()
+
+    @pytest.mark.parametrize("seed", study(range(6), 2))
+    @pytest.mark.parametrize("text", ["{b}*t+{a}*abs(t-{jump})", "{b}*t+2*{a}*max(0,t-{jump})-{a}*t"])
+    def test_rates_that_jump_are_named_with_their_time(self, seed, text):
+        rng = np.random.default_rng(seed)
+        jump, a, b = rng.uniform(0.2, 0.8), rng.uniform(0.5, 2), rng.uniform(-2, 2)
+        system = quirk.System(swinging(motion=text.format(a=a, b=b, jump=jump)))
+        times = np.linspace(0, 1, rng.integers(5, 50))
+        with pytest.raises(quirk.SimulationError, match=r'the rate of planar\.AngleDriver "motor" jumps') as caught:
+            quirk.kinematics(system, times)
+        before, after = re.search(r"from (\S+) to (\S+) rad/s", str(caught.value)).groups()
+        np.testing.assert_allclose([float(before), float(after)], [b - a, b + a], rtol=1e-5, atol=1e-5)
+        assert caught.value.time == pytest.approx(jump, abs=1e-8)
+        # As the message advises.
+        for part, rate in ((times[times < jump], b - a), (times[times > jump], b + a)):
+            np.testing.assert_allclose(quirk.kinematics(system, part)["bar"].angular_velocity[:, 2], rate)
+
+    def test_an_end_of_the_range_where_the_driver_is_at_rest_is_no_jump(self):
+        """The crank is driven to and fro, with its rate zero just where coupler and rocker are in line."""
+        bars = FourBar(
+            "planar",
+            Turning(Motion.sinusoid(FARTHEST + 1e-4 - np.pi / 3, 1.0), None),
+            lengths=TOO_SHORT,
+            start=np.pi / 3,
+        )
+        with pytest.raises(quirk.SimulationError, match=r"there is no position beyond|dead point") as caught:
+            quirk.kinematics(bars.system, np.linspace(0, 2, 41))
+        assert "jumps" not in str(caught.value)
 
     def test_times_too_close_together_to_judge_a_function_by(self):
         function = Motion.function(lambda t: math.sin(t - 5), lambda t: math.cos(t - 5), lambda t: -math.sin(t - 5))

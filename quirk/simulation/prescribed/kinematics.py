@@ -17,7 +17,7 @@ from quirk.dynamics.dense.undefined import undefined_soon
 from quirk.dynamics.model.joint_angles import Turns, angles_at
 from quirk.dynamics.sparse.solver.derivatives import Differentiator, UnreachedError, highest_order
 from quirk.dynamics.sparse.solver.solver import Solver
-from quirk.dynamics.sparse.taylor.low_order_along import INTERRUPTED, SINGULAR, TOO_MANY
+from quirk.dynamics.sparse.taylor.low_order_along import ASTRAY, INTERRUPTED, SHORTEST, SINGULAR, TOO_MANY
 from quirk.errors import AssemblyError, InputError, SimulationError
 from quirk.integrators import Statistics
 from quirk.result.constraint_health import check_kept
@@ -34,6 +34,9 @@ from .ignored_parts import warn_of_ignored_parts
 STANDS_STILL = 1e-6
 # Rows with at least this fraction of the largest coefficient take part in a linear dependency.
 SHARE = 0.01
+# The rate of a driver jumps if it changes by more than this multiple of the change due to its second derivative, and by
+# more than the fraction ASTRAY.
+JUMP = 10.0
 # Maximum number of bodies named in a message, and of rows analyzed for one, as the cost is cubic.
 MOST_NAMED, MOST_ROWS = 6, 1000
 
@@ -233,6 +236,9 @@ def _unreached_message(system: System, error: UnreachedError, reached: float, ta
     lost = undefined_soon(system.model, state, error.time, 0.0)
     if lost is not None:
         return f"there is no position beyond t = {error.time:.9g} s: {lost}"
+    jump = _rate_jump_text(system, error.time, reached, target)
+    if jump is not None:
+        return jump
     amount, _, angular = violations(system, state, target)
     worst = int(np.argmax(amount / np.where(angular, 1.0, system.model.length)))
     return (
@@ -240,6 +246,26 @@ def _unreached_message(system: System, error: UnreachedError, reached: float, ta
         f"(at t = {target:.9g} s its row {system.model.labels[worst]} is violated by {amount[worst]:.3g} "
         f"{'rad' if angular[worst] else 'm'}); the mechanism is at a dead point or at the end of its range"
     )
+
+
+def _rate_jump_text(system: System, t: float, reached: float, target: float) -> str | None:
+    """Return an error message if the rate of a driver jumps in the last step that was tried, or None.
+
+    The step is from t, s, in the interval between the times `reached` and `target`, s.
+    """
+    end = min(t + max(2 * SHORTEST * (target - reached), 4 * np.spacing(abs(t))), target)
+    for placed in system.model.relations:
+        for motion in placed.relation.motions:
+            (_, before, slope), (_, after, next_slope) = (motion.derivatives(at, 2)[:3] for at in (t, end))
+            smooth = JUMP * max(abs(slope), abs(next_slope)) * (end - t)
+            if abs(after - before) > max(smooth, ASTRAY * max(abs(before), abs(after))):
+                unit = "rad/s" if system.model.row_torque[placed.rows.start] else "m/s"
+                return (
+                    f"at t = {end:.9g} s the rate of {constraint_of(system, placed.rows.start)} jumps from "
+                    f"{before:.6g} to {after:.6g} {unit}, where accelerations are not defined: analyze the times "
+                    "before and after it separately, or give the driver a motion with a continuous rate"
+                )
+    return None
 
 
 def _too_fast_message(system: System, error: UnreachedError, reached: float, target: float) -> str:

@@ -131,7 +131,7 @@ def _drive_at(joint: Joint, name: str, value: float, rate: float, t: float) -> D
 def coordinate(system: System, state: State, joint: Joint, name: str) -> float:
     """Return the joint coordinate called `name` at a state, rad or m.
 
-    It is computed as the residual of a driver with the prescribed motion zero.
+    The coordinate is the residual of a driver whose prescribed motion is zero.
     """
     drive = _drive_at(joint, name, 0.0, 0.0, 0.0)
     model = system.with_constraints([drive]).model

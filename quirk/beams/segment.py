@@ -1,7 +1,8 @@
 """Elastic connection of two bodies of a beam: a segment of a geometrically exact, shear-deformable beam.
 
 The strains are the logarithm of the relative pose of two nodes in SE(3), divided by the length h of the segment, minus
-the same quantity of the unloaded shape: with the rotation vector v and the displacement d of node j relative to node i,
+the reference: the value in the unloaded shape. With the rotation vector v and displacement d of node j relative to
+node i,
 
  u = d - v x d / 2 + b v x (v x d),   b = (1 - |v|/2 cot(|v|/2)) / |v|^2,   strains (u, v) / h - reference.
 

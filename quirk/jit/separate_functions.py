@@ -18,8 +18,8 @@ LONGEST = 1 << 40
 def compiled_separately(function: Callable[..., Any], constants: tuple[int, ...], numbers: int, count: int) -> Any:
     """Return a C function that calls `function` with an array, the integers `constants`, and further doubles.
 
-    The C function takes three pointers: to the array, to the further doubles, of which there are `numbers`, and to an
-    array to which the `count` results are written.
+    The C function takes three pointers: to the array, to an array with the `numbers` further doubles, and to an array
+    to which the `count` results are written.
     """
 
     def call(array, inputs, results):  # type: ignore[no-untyped-def]

@@ -1,6 +1,6 @@
 """The processor for which machine code is generated, and LLVM's optimization passes for it.
 
-The settings are those of numba, so that single functions and numba's kernels are compiled for the same processor.
+The settings agree with numba's, so that single functions and numba's kernels are compiled for the same processor.
 """
 
 from __future__ import annotations

@@ -66,7 +66,8 @@ class FrictionMode:
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
     reversal_speed : reverse slip, m/s, at which the bodies come to rest, or slide in the opposite direction
     creep : slip, m/s, beyond which a sticking element starts to slide because drivers prescribe the slip or rows are no
-        longer redundant, or 0 if it never starts; if it slides and started so, the same value; otherwise None
+        longer redundant; 0 if this cannot happen. A sliding element that has started in this way keeps the value;
+        otherwise None
     position : coordinate, rad or m, at which a joint with constant friction sticks, or relative orientation of a ball
         joint; None if only rates are held
     is_ending : for friction of constant magnitude: whether the slip is so slow that its direction is kept until it

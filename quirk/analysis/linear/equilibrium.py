@@ -225,7 +225,7 @@ def _falls_freely(free: NullSpaceBasis) -> bool:
 def _unbalanced(g: np.ndarray, K: np.ndarray) -> np.ndarray:
     """Return the part of accelerations g (f,) that cannot be balanced by displacements.
 
-    It is the component outside the range of K (f, f), the derivative of g with respect to displacements.
+    This part is the component outside the range of K (f, f), the derivative of g with respect to displacements.
     """
     return np.asarray(g - K @ np.linalg.lstsq(K, g, rcond=INDIFFERENT)[0])
 
@@ -256,12 +256,13 @@ def _search(contacts: StaticContacts, state: State, t: float) -> tuple[State, fl
     The residual is the largest acceleration, relative to the accelerations that the largest loads so far would cause.
     `contacts` are the gaps of the system.
 
-    A step du, x solves (k - K) du = g + G x, where g are the accelerations, K their derivative, and G x those due to
-    contact forces x. With k = 0 it is a Newton step. If K has positive eigenvalues, k exceeds them, unless the state is
-    so close to an equilibrium that Newton's method converges. With k > 0 the step is an implicit Euler step of a
-    strongly damped descent (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)). After a step that increases the
-    residual, k is increased; otherwise the next step may be longer, because the distance to the equilibrium may be many
-    times the characteristic length. Contact forces satisfy complementarity in each step (Josephy 1979).
+    A step du, x solves (k - K) du = g + G x, where g are the accelerations, K their derivative, and G x the
+    accelerations due to contact forces x. With k = 0 it is a Newton step. If K has positive eigenvalues, k exceeds
+    them, unless the state is so close to an equilibrium that Newton's method converges. With k > 0 the step is an
+    implicit Euler step of a strongly damped descent (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)). After a step
+    that increases the residual, k is increased; otherwise the next step may be longer, because the distance to the
+    equilibrium may be many times the characteristic length. Contact forces satisfy complementarity in each step
+    (Josephy 1979).
     """
     best, best_step, slower, previous, stride, found = np.inf, 0, 0.0, np.inf, 1.0, (state, np.inf)
     loaded = 0.0

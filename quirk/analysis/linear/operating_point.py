@@ -101,7 +101,7 @@ class Point:
         return {name: Exerted(*(part[0] for part in astuple(of_one))) for name, of_one in found.items()}
 
     def laws_at(self, state: State) -> dict[str, Exerted]:
-        """Return the loads and energies of the force elements at another state and the same time, by name."""
+        """Return the loads and energies of the force elements at another state and the time of this point, by name."""
         self.solver.rates(self.t, self.solver.slots.state_to_lanes(self.model.auxiliary.flat(state)))
         return self._laws()
 

@@ -89,8 +89,8 @@ def root_locus(build: Callable[[float], Any], values: Iterable[float]) -> RootLo
 def _matched(previous: list[np.ndarray], values: np.ndarray) -> np.ndarray:
     """Return eigenvalues in the order that continues the branches of the previous ones.
 
-    `values` are the eigenvalues at the new value of the parameter, and `previous` those at one or two earlier values.
-    They are matched to the previous ones or, if there are two sets, to their linear extrapolation.
+    `values` are the eigenvalues at the new value of the parameter. `previous` contains the eigenvalues at one or two
+    earlier values; the new eigenvalues are matched to the last ones or, with two sets, to their linear extrapolation.
     """
     from scipy.optimize import linear_sum_assignment
 

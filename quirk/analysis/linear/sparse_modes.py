@@ -216,8 +216,8 @@ def _of_velocities(point: Point) -> np.ndarray:
 def _rate(local: Local, length: float) -> float:
     """Return the order of magnitude of the angular frequencies of a system, 1/s.
 
-    It is the median over all bodies and axes of the square root of stiffness over mass or, without stiffness, of
-    damping over mass. `length` is the characteristic length of the system, m, and `local` are the Jacobians.
+    The result is the median, over all bodies and axes, of the square root of stiffness over mass or, without stiffness,
+    of damping over mass. `length` is the characteristic length of the system, m, and `local` are the Jacobians.
     """
     from scipy.sparse import csr_array, diags_array
 

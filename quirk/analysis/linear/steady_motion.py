@@ -136,8 +136,8 @@ def _internal_size(point: Point) -> np.ndarray:
 def load_rate(point: Point) -> float:
     """Return the rate (1/s) of the motion that the loads at an operating point would cause without mutual cancellation.
 
-    It is the square root of a / L or, if larger, of alpha, where a and alpha are the largest linear and angular
-    accelerations, and L is the characteristic length of the system.
+    The rate is sqrt(max(a / L, alpha)), where a and alpha are the largest linear and angular accelerations by the
+    loads, and L is the characteristic length of the system.
     """
     return _scales(point)[0]
 
@@ -145,8 +145,8 @@ def load_rate(point: Point) -> float:
 def rate_of(point: Point) -> float:
     """Return the order of magnitude of angular frequencies and growth rates at an operating point, 1/s.
 
-    It is the larger one of two rates: that of the motion caused by the loads without mutual cancellation, and that of
-    the present motion, which is the largest angular velocity, or velocity divided by the characteristic length.
+    The result is the larger of two rates: `load_rate`, and the largest angular velocity, or velocity divided by the
+    characteristic length, of the motion at the point.
     """
     return max(_scales(point))
 

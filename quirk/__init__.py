@@ -33,6 +33,7 @@ _NAMES = {
         "InputError",
         "OutputWarning",
         "QuirkError",
+        "RateJumpWarning",
         "RoundOffWarning",
         "SaveWarning",
         "SimulationError",

@@ -113,6 +113,10 @@ class BreaksWarning(UserWarning):
     """Warning that times of the argument `breaks` lie outside the run, and have no effect."""
 
 
+class RateJumpWarning(UserWarning):
+    """Warning that the rate of a driver's motion jumps during a run; the result lacks the impulse and its work."""
+
+
 class DegreesWarning(UserWarning):
     """Warning that an angle is probably in degrees: it exceeds a full turn and is a round number."""
 

@@ -96,6 +96,7 @@ NAMES = [
     "Screw",
     "Sampled",
     "OutputWarning",
+    "RateJumpWarning",
     "RoundOffWarning",
     "SaveWarning",
     "SensitivityWarning",

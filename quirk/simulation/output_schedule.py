@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BreaksWarning, InputError, outside
+from ..errors import BreaksWarning, InputError, RateJumpWarning, outside
+from ..functions.rate_jumps import rate_jumps
 from ..integrators import STIFF_METHODS, TABLEAUX, Breaks
 from ..system.system import System
 from ..util import validate
@@ -99,8 +100,10 @@ def checked_breaks(
     def further(begin: float, end: float) -> list[float]:
         return [t for part in recurring for t in part.kinks_between(begin, end)]
 
+    # Breaks at jumps of a rate come first: they are on the side after the jump, and given ones at the jump join them.
+    ends = [*_times_of_rate_jumps(system, start, start + duration, owner), *given]
     checked = Breaks(
-        start, start + duration, given, longest,
+        start, start + duration, ends, longest,
         further if recurring else None, min((part.period for part in recurring), default=np.inf),
     )  # fmt: skip
     if duration < np.inf:
@@ -112,6 +115,30 @@ def checked_breaks(
         if motion.end < checked.end:
             checked.add(motion.end)
     return checked
+
+
+def _times_of_rate_jumps(system: System, start: float, end: float, owner: str) -> list[float]:
+    """Return the times (s) at which the rate of a driver's motion jumps, and warn, because results lack the impulse.
+
+    The run is from `start` to `end`, s, and `owner` is the name of the calling function, for the message.
+    """
+    times: list[float] = []
+    for placed in system.model.relations if end < np.inf else ():
+        for motion in placed.relation.motions:
+            jumps = rate_jumps(motion, start, min(end, motion.end))
+            times += [jump.t for jump in jumps]
+            if not jumps:
+                continue
+            t, before, after = jumps[0]
+            more = f", and at {len(jumps) - 1} more times" if len(jumps) > 1 else ""
+            warnings.warn(
+                f"{owner}: {placed.owner}: the rate of {motion!r} jumps from {before:.6g} to {after:.6g} at "
+                f"t = {t:.9g} s{more}: velocities jump there too, and the result lacks the impulse and its work: give "
+                "the motion in pieces, with quirk.follow as the action of an event at this time, or a smooth motion",
+                RateJumpWarning,
+                stacklevel=outside(),
+            )
+    return times
 
 
 def _warn_of_breaks(times: np.ndarray, start: float, duration: float) -> None:

@@ -72,6 +72,11 @@ class Expression(Immutable):
         names = (variable.name for variable in self.root.variables())
         return tuple(dict.fromkeys(name for name in names if name in self.arguments or name not in CONSTANTS))
 
+    @property
+    def smooth(self) -> bool:
+        """Whether the expression has derivatives of any order wherever it is defined, without kinks and jumps."""
+        return self.root.smooth()
+
     def names(self) -> tuple[str, ...]:
         """All variables and all quoted strings in the text."""
         return tuple(dict.fromkeys([*self.variables, *self.root.texts()]))

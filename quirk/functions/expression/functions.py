@@ -139,6 +139,8 @@ FUNCTIONS = {
     "dot": Function(_dot, 2, 2), "cross": Function(_cross, 2, 2),
     "norm": Function(lambda x: _root_of_sum(*vector(x)), 1, 1),
 }  # fmt: skip
+# Functions without kinks and jumps.
+SMOOTH = frozenset({"sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "exp", "log", "radians", "dot", "cross"})
 # Name of the function that selects one of two arguments by a condition; only the selected argument is evaluated.
 WHERE = "where"
 NAMES = (*FUNCTIONS, WHERE)

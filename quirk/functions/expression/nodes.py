@@ -17,7 +17,7 @@ import numpy as np
 from quirk.autodiff.condition import Condition
 from quirk.autodiff.jet import Jet, where
 
-from .functions import CONSTANTS, FUNCTIONS, number, power
+from .functions import CONSTANTS, FUNCTIONS, SMOOTH, number, power
 
 Values = Mapping[str, Any]
 
@@ -61,6 +61,10 @@ class Node(ABC):
         """Yield all quoted strings in this node and its children."""
         for part in self.parts():
             yield from part.texts()
+
+    def smooth(self) -> bool:
+        """Whether the node and its children are functions without kinks and jumps; False if that is not known."""
+        return all(part.smooth() for part in self.parts())
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,11 @@ class Exponentiation(Node):
 
     base: Node
     exponent: Node
+
+    def smooth(self) -> bool:
+        """Whether the base is smooth and the exponent is a whole number."""
+        whole = isinstance(self.exponent, Number) and float(self.exponent.value).is_integer()
+        return whole and super().smooth()
 
     def of(self, values: Values) -> Any:
         """Return the base raised to the exponent."""
@@ -232,6 +241,10 @@ class Where(Node):
     one: Node
     other: Node
 
+    def smooth(self) -> bool:
+        """Return False: the value may jump where the condition changes."""
+        return False
+
     def of(self, values: Values) -> Any:
         """Return the selected value; the other value is not evaluated if the truth of the condition is known."""
         found = self.condition.of(values)
@@ -250,6 +263,10 @@ class Call(Node):
 
     name: str
     arguments: tuple[Node, ...]
+
+    def smooth(self) -> bool:
+        """Whether the function is one without kinks and jumps, and its arguments are smooth."""
+        return self.name in SMOOTH and super().smooth()
 
     def of(self, values: Values) -> Any:
         """Return the value of the function for the given values of the variables."""

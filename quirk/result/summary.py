@@ -135,7 +135,7 @@ def _largest(loads: dict[str, np.ndarray]) -> list[str]:
 
 
 def _energy_balance(result: Result) -> list[str]:
-    """Return a line, in a list, with the error of the energy balance; empty if no energy is supplied or dissipated."""
+    """Return the summary's lines about the energy balance: one, or none if no energy is supplied or dissipated."""
     if result.conservative or len(result.time) < 2:
         return []
     power = result.power

@@ -329,9 +329,10 @@ class RunFactory:
 
 
 def unlocated(owner: str, part: str, method: str) -> InputError:
-    """Return the error for a part that switches (event, contact or other) if steps are not compiled.
+    """Return the error for an event, contact or other part whose switching times the chosen method does not locate.
 
-    `owner` is the name of the calling function, `part` the title of the part.
+    Only compiled steps locate them. `owner` is the name of the calling function, `part` the title of the part, and
+    `method` the name of the method.
     """
     chosen, instead = 'solver="dense"', 'solver="sparse"'
     if method in STIFF_METHODS:

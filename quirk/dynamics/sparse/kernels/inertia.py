@@ -82,7 +82,7 @@ def _upper(rows: Any) -> Any:
 
 @traced
 def store_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Store an inertia in an array, from index o on."""
+    """Store the 21 elements of an inertia, in the order of `entries`, in an array from index o on."""
     for k, x in enumerate(entries(inertia)):
         put(array, o + k, x)
 

@@ -183,11 +183,11 @@ def write_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray
 
 
 def correction(bodies: Any, posture: Any, joints: Any, moved: Any, p: Any, c: Any, j: Any, m: Any) -> Any:
-    """Return the sums of the displacements of eight bodies in `moved` and `joints`: translations and rotations.
+    """Return the displacements of eight bodies: translations of the centers of mass, and rotations.
 
-    The translations are those of the centers of mass in the inertial frame, the rotations are in body axes. The data of
-    the eight bodies begin at element p of `posture` (orientations of joint frames), c of `bodies`, j of `joints` and m
-    of `moved`.
+    Each is the sum of the displacement with locked joints, from `moved`, and of the response to its inertia loads, from
+    `joints`. Translations are in the inertial frame, rotations in body axes. The data of the bodies begin at element p
+    of `posture` (orientations of joint frames), c of `bodies`, j of `joints` and m of `moved`.
     """
     ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = plus((ax, ay, az), load3(moved, m)), plus((bx, by, bz), load3(moved, m + 24))

@@ -40,7 +40,7 @@ def combined(factors: Any, rows: Any) -> Any:
 
 
 def lanes_of(a: Any) -> list[Any]:
-    """Return three vectors with equal elements: the components x, y and z of the vector a."""
+    """Return three SIMD vectors that repeat the component x, y or z of the vector a in all their elements."""
     return [spread(a, k) for k in range(3)]
 
 

@@ -288,11 +288,11 @@ def adapt_method(work: Workspace) -> None:
 
 @kernel
 def passes_for(rate: float, smallest_pivot: float) -> int:
-    """Return the number of solves, at least two, for a residual below ENOUGH if each solve leaves a fraction `rate`.
+    """Return the number of passes of iterative refinement, at least two, for a relative residual below ENOUGH.
 
-    The residual is relative, in the mass metric. The relative errors of accelerations of light bodies may be larger by
-    a factor of 1 / sqrt(smallest_pivot), where `smallest_pivot` is that of the constraint rows; the number of solves
-    allows for this factor.
+    `rate` is the factor by which each pass reduces the residual in the mass metric. Relative errors of accelerations of
+    light bodies may be larger than the residual by the factor 1 / sqrt(smallest_pivot), with the smallest pivot of the
+    constraint rows; the number of passes allows for it.
     """
     wanted = math.log(ENOUGH * math.sqrt(smallest_pivot)) / math.log(min(max(rate, EPSILON), 0.5))
     return min(MOST_PASSES, max(2, math.ceil(wanted)))
@@ -314,14 +314,15 @@ def record_rank(mechanism: Mechanism) -> int:
 def monitor_rows(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
     """Check the selected rows after an evaluation of y' at time t (s) and a state y on the constraints.
 
-    If the smallest pivot has become too small, or fewer than `rank` of the selected rows are independent, `rank` rows
-    are selected again. The factorization and the number of solves are adapted. Returns whether y' must be evaluated
-    again, because the selection or the factorization has changed or more solves are needed.
+    If the smallest pivot has become too small, or if fewer than `rank` of the selected rows are independent and there
+    are others, `rank` rows are selected again. The factorization and the number of solves are adapted. Returns whether
+    y' must be evaluated again, because the selection or the factorization has changed or more solves are needed.
     """
     work = mechanism.work
     method, passes = work.summary[METHOD], work.summary[PASSES]
     left_out = record_rank(mechanism)
-    if left_out > 0 and (work.summary[RANK] < rank or not work.summary[LEAST] > work.summary[TRIGGER]):
+    dependent = left_out > 0 and work.summary[RANK] < rank and rank < count_rows(mechanism.nodes)
+    if dependent or (left_out > 0 and not work.summary[LEAST] > work.summary[TRIGGER]):
         select_rows(mechanism, t, y, rank)
         return True
     adapt_method(work)

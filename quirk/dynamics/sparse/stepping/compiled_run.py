@@ -315,7 +315,7 @@ class CompiledRun:
 
     @property
     def buffer(self) -> OutputBuffer:
-        """Output states since the last call of `enter`."""
+        """States at output times, with these times, stored since the last call of the compiled code."""
         return self.output.stored
 
     @property

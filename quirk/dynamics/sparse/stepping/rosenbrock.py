@@ -235,9 +235,9 @@ def first_work(mechanism: Mechanism, stepper: RosenbrockMethod) -> int:
 
 @kernel
 def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> bool:
-    """Evaluate the rates (W) of all work variables at the quadrature nodes within a step of size h (s).
+    """Evaluate the power, W, of all forces whose work is integrated, at the quadrature nodes of a step of h seconds.
 
-    Returns False if the run must stop.
+    The powers are stored in `stepper.power`. Returns False if the run must stop, as after an error of a user function.
     """
     first = first_work(mechanism, stepper)
     if stepper.power.shape[0] > 0:

@@ -314,16 +314,27 @@ def record_rank(mechanism: Mechanism) -> int:
 def monitor_rows(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
     """Check the selected rows after an evaluation of y' at time t (s) and a state y on the constraints.
 
-    If the smallest pivot has become too small, or if fewer than `rank` of the selected rows are independent and there
-    are others, `rank` rows are selected again. The factorization and the number of solves are adapted. Returns whether
-    y' must be evaluated again, because the selection or the factorization has changed or more solves are needed.
+    Rows are selected again if necessary, and the factorization and the number of solves are adapted. Returns whether y'
+    must be evaluated again, because the selection or the factorization has changed or more solves are needed.
     """
     work = mechanism.work
     method, passes = work.summary[METHOD], work.summary[PASSES]
-    left_out = record_rank(mechanism)
+    if selects_again(mechanism, t, y, rank):
+        return True
+    adapt_method(work)
+    return work.summary[PASSES] > passes or work.summary[METHOD] != method
+
+
+@kernel
+def selects_again(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
+    """Select `rank` rows again if the selected ones have become dependent, or nearly so; return whether this was done.
+
+    This is the case if the smallest pivot has become too small, or if fewer than `rank` of the selected rows are
+    independent and there are others. The rows at time t (s) and state y must have been factorized.
+    """
+    left_out, work = record_rank(mechanism), mechanism.work
     dependent = left_out > 0 and work.summary[RANK] < rank and rank < count_rows(mechanism.nodes)
     if dependent or (left_out > 0 and not work.summary[LEAST] > work.summary[TRIGGER]):
         select_rows(mechanism, t, y, rank)
         return True
-    adapt_method(work)
-    return work.summary[PASSES] > passes or work.summary[METHOD] != method
+    return False

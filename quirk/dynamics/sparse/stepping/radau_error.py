@@ -28,8 +28,8 @@ from .step_kernels import tolerance_of_work
 STRICT = 1.0
 # The estimate is larger than the error for smooth motion only; if loads of switching force laws have a kink in the
 # step, they are about equal. The last terms of polynomials through these loads are then about this fraction of their
-# range; for smooth loads in accurate runs they are much smaller.
-ROUGH = 0.03
+# range, or less if the kink is close to the end of the step; for smooth loads in accurate runs they are much smaller.
+ROUGH = 0.015
 
 
 @kernel

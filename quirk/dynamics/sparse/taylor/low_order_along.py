@@ -25,7 +25,7 @@ from ..kernels.constraint_solve import copy
 from ..kernels.evaluate import factorise_at
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
-from ..kernels.redundancy import monitor_rows
+from ..kernels.redundancy import selects_again
 from ..kernels.workspace import CORRECTION, RANK
 from .low_order import compute_series
 from .low_order_rows import LowOrderSeries
@@ -178,7 +178,7 @@ def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end
         # Project again with the rows at the new state, which are more accurate than those of the start. Rows selected
         # earlier may be nearly dependent there.
         factorise_at(mechanism, t, path.trial)
-        if monitor_rows(mechanism, t, path.trial, path.rank):
+        if selects_again(mechanism, t, path.trial, path.rank):
             factorise_at(mechanism, t, path.trial)
         arrived = project(mechanism, t, path.trial, length, path.counts, False)
     if not arrived:

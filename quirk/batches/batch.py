@@ -82,8 +82,9 @@ class Batch:
     Raises
     ------
     InputError
-        If an argument cannot be used. Errors in the run of a member are not raised; they are reported in `status` and
-        `error`.
+        If an argument cannot be used, or if the action of an event may change Python values that a force, motion, gap
+        or watched quantity reads, because all members would share them. Errors in the run of a member are not raised;
+        they are reported in `status` and `error`.
 
     Examples
     --------

@@ -353,6 +353,11 @@ class ResultOutput:
         ------
         InputError
             If a time is outside the run, or the outputs around it are too far apart.
+
+        Warns
+        -----
+        OutputWarning
+            If the outputs around a time are too far apart for accelerations and loads, as of stiff springs.
         """
         from .resampling import at
 

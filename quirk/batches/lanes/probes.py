@@ -72,8 +72,8 @@ def for_thread(probes: LaneProbes) -> LaneProbes:
     """Return a copy of the records for use by one thread, which shares only the memory of the members."""
     a = probes.samples
     own = a._replace(
-        limit=a.limit.copy(), changes=a.changes.copy(), basis=a.basis.copy(), inputs=a.inputs.copy(),
-        outputs=a.outputs.copy(),
+        limit=a.limit.copy(), explained=a.explained.copy(), changes=a.changes.copy(), basis=a.basis.copy(),
+        inputs=a.inputs.copy(), outputs=a.outputs.copy(),
     )  # fmt: skip
     return probes._replace(samples=own)
 

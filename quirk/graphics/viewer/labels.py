@@ -19,7 +19,7 @@ from .poses import Poses
 
 # Height of a small window, width of a letter, and height of a line, pixels.
 WINDOW, WIDTH, LINE = 600.0, 5.0, 10.0
-# Maximum number of lines by which a name is shifted above or below its point.
+# Maximum distance of a name above or below its point, in lines of text.
 MOST_LINES = 8
 
 

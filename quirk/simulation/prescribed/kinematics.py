@@ -98,6 +98,12 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
         If a time cannot be reached from the previous one within the maximum number of continuation steps, or is at a
         branch point of the mechanism; the error contains the partial result.
 
+    Warns
+    -----
+    IgnoredPartWarning
+        If the gap of a stop, contact or rope becomes negative, or the system has events with actions: neither affects
+        the motion, which drivers alone determine.
+
     Examples
     --------
     >>> crank = quirk.Body.bar("crank", [0, 0, 0], [1, 0, 0], mass=1.0)

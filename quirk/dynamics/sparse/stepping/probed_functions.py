@@ -89,10 +89,10 @@ def _of_forces(solver: Solver, fixed: bool) -> tuple[list[list[int]], list[float
 
 
 def _least_mass(model: Model, rows: Sequence[int]) -> float:
-    """Return the smallest mass, kg, of bodies, or their smallest moment of inertia if that is smaller.
+    """Return the smallest mass, kg, or principal moment of inertia, kg m^2, of the bodies of a force element.
 
-    `rows` are the indices of the bodies, of which the ground is not considered. The unit of length of moments is 1 m or
-    the characteristic length, whichever gives the smaller number.
+    `rows` are the indices of the bodies; the ground is ignored. Moments are divided by the square of the characteristic
+    length in m, if this is larger than 1, so that the result is small enough for forces at any point of the system.
     """
     bodies = [row for row in rows if row < len(model.mass)]
     moments = np.linalg.eigvalsh(model.inertia[bodies])[:, 0] / max(1.0, model.length) ** 2

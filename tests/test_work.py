@@ -5,7 +5,7 @@ import pytest
 from studies import study
 
 import quirk
-from quirk import GROUND, Body, Motion
+from quirk import GROUND, Body, Motion, planar
 from quirk.dynamics.model import work_tolerance
 
 RATE = 2 * np.pi * 50  # rad/s
@@ -88,6 +88,37 @@ def test_work_is_right_with_the_dense_solver(make, width):
     end = 0.7 * duration  # after all pulses
     result = quirk.simulate(system, end, output=end / 35, solver="dense", method="DOP853", rtol=1e-7)
     assert np.abs(result.power.balance).max() < 3e-7 * at_play(result)
+
+
+def almost_singular_crank(longer):
+    """A driven slider-crank whose rod is a little `longer` than the crank, m: the slider turns round within a moment."""
+    R, angle = 0.3, 0.4
+    tip = np.array([R * np.cos(angle), R * np.sin(angle)])
+    end = np.array([tip[0] + np.sqrt((R + longer) ** 2 - tip[1] ** 2), 0.0])
+    crank = planar.PlanarBody.bar("crank", [0, 0], tip, mass=1.0)
+    rod = planar.PlanarBody.bar("rod", tip, end, mass=1.3)
+    slider = planar.PlanarBody.box("slider", 2.0, [0.1, 0.1, 0.1], position=end)
+    system = quirk.System([
+        crank, rod, slider,
+        planar.Revolute("main", GROUND, crank, point=[0, 0]),
+        planar.Revolute("pin", crank, rod, point=tip),
+        planar.Revolute("wrist", rod, slider, point=end),
+        planar.Prismatic("guide", GROUND, slider, vector_i=[1, 0]),
+        planar.AngleDriver("drive", GROUND, crank, Motion.constant_rate(2.0), offset=angle),
+    ], gravity=[0, -9.81, 0])  # fmt: skip
+    system.assemble()
+    return system
+
+
+@pytest.mark.parametrize("method", ["Vern9", "DOP853", "Taylor", "RadauIIA9"])
+@pytest.mark.parametrize("rtol", study([1e-9, 1e-10, 1e-11, 1e-12, 1e-13], {1e-10, 1e-12}))
+@pytest.mark.parametrize("longer", study([3e-4, 3e-6, 3e-7], {3e-7}))
+def test_work_of_a_driver_close_to_a_singular_configuration(longer, rtol, method):
+    """Round-off of loads grows there, but less than errors of steps that are too long."""
+    result = quirk.simulate(almost_singular_crank(longer), 1.5, output=0.1, method=method, rtol=rtol, atol=1e-2 * rtol)
+    missing = abs(result.power.balance[-1]) / at_play(result)
+    print(longer, rtol, method, missing)
+    assert missing < 300 * rtol + 1e-15 / longer
 
 
 @pytest.mark.parametrize("method", study(["Vern9", "Taylor", "RadauIIA9"], 1))

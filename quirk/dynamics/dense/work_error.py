@@ -24,8 +24,8 @@ class WorkingLoads:
     ----------
     forces, moments, multipliers : sums of the magnitudes of forces, N, moments, N m, and multipliers of constraint rows
     power : sum of the magnitudes of the power of the constraint rows, W
-    scaled, largest : sum of the magnitudes of the working loads, and the largest magnitude of all loads, in the mass
-        metric, N / kg^(1/2)
+    scaled, largest : sum of the magnitudes of the working loads of force elements, and the largest magnitude of all
+        loads, in the mass metric, N / kg^(1/2)
     least : smallest ratio of the pivot of a row to its squared norm
     """
 
@@ -71,7 +71,6 @@ class WorkingLoads:
             self,
             multipliers=self.multipliers + float(sizes[works].sum()),
             power=self.power + float(np.abs(power)[works].sum()),
-            scaled=self.scaled + float(scaled[works].sum()),
             largest=max(self.largest, float(scaled.max(initial=0.0))),
             least=least,
         )

@@ -7,12 +7,13 @@ The error of all work in a step of length h may be at most ALLOWED times
 E is the kinetic energy and X the sum of the magnitudes of all work since the start of the run, both at the end of the
 step. F is the sum of the magnitudes of all loads that do work, and P the sum of the magnitudes of their powers at the
 largest velocities. eps is the round-off unit, and p the smallest pivot of the constraint rows. S is the product of the
-loads that do work and the largest load, in the mass metric.
+loads of force elements that do work and the largest load, in the mass metric.
 
 The first term is relative to the energies of the motion, and so independent of units. The second term, atol F + rtol P,
 is the work of the loads along velocity errors within their tolerance; without it, the tolerance for bodies at rest,
 whose work is only round-off, would be zero. The last term is the effect of round-off of accelerations, proportional to
-1 / p, which accumulates in the velocities within the step.
+1 / p, which accumulates in the velocities within the step. Loads of constraint rows are not part of S, because their
+velocities are prescribed.
 """
 
 from __future__ import annotations

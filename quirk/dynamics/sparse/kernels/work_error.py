@@ -117,10 +117,10 @@ def working_loads(mechanism: Mechanism, slope: np.ndarray, fastest: float, turni
 
 @kernel
 def scaled_loads(mechanism: Mechanism) -> float:
-    """Return the sum of all loads that do work, times the largest of all loads, W/s; both are in the mass metric.
+    """Return the sum of the loads of force elements that do work, times the largest of all loads, W/s.
 
-    In the mass metric a force is divided by the square root of the mass, and a moment by the square root of the moment
-    of inertia.
+    Both are in the mass metric, in which a force is divided by the square root of the mass, and a moment by the square
+    root of the moment of inertia.
     """
     constants, forces, work, found, largest = mechanism.constants, mechanism.forces, mechanism.work, 0.0, 0.0
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
@@ -144,8 +144,7 @@ def scaled_loads(mechanism: Mechanism) -> float:
             largest = max(largest, abs(at(work.x, lane)) * at(work.lengths, lane) ** 0.5)
     for n in range(forces.working.shape[0] // WORKING_ENTRIES):
         lane = forces.working[WORKING_ENTRIES * n + MULTIPLIER]
-        scaled = abs(at(work.x, lane)) * at(work.lengths, lane) ** 0.5
-        found, largest = found + scaled, max(largest, scaled)
+        largest = max(largest, abs(at(work.x, lane)) * at(work.lengths, lane) ** 0.5)
     return found * largest
 
 

@@ -275,7 +275,7 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
     """
     constants, weights, change = mechanism.constants, stepper.weights, stepper.change
     constrained, rtol, atol = keeps_to_constraints(mechanism, settings), settings.rtol, settings.atol
-    size, stages, first, second = run.y.shape[0], weights.stages, 0.0, 0.0
+    size, stages, motion, work, second, second_work = run.y.shape[0], weights.stages, 0.0, 0.0, 0.0, 0.0
     slope = stepper.k[stages * size : (stages + 1) * size]
     energy, power = tolerance_of_work(mechanism, settings, run, run.y_new, slope)
     for estimate in range(weights.errors):
@@ -283,30 +283,53 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
         if not finite(change):
             return np.inf
         worst = variables_error(mechanism.forces, change, run.y, run.y_new, rtol, atol)
-        worst = max(worst, work_error(mechanism.forces, change, energy + h * power))
+        working = work_error(mechanism.forces, change, energy + h * power)
         for level in (POSES, VELOCITIES):
             tangential(mechanism, run.y_new, change, level, constrained)
             ratio = error_ratio(constants, mechanism.work.motion, run.y, run.y_new, level, rtol, atol)
             worst = max(worst, ratio) if ratio == ratio else np.inf
         if estimate == 0:
-            first = worst
+            motion, work = worst, working
         else:
-            second = worst
-    error = first
-    if weights.errors > 1 and 0.0 < first < np.inf:
-        error = first * first / np.sqrt(first * first + 0.01 * second * second)
-    if 1.0 < error < MOST_ROUND_OFF / settings.rtol and leads_across_singular(mechanism, run, h):
+            second, second_work = worst, working
+    error = combined(max(motion, work), max(second, second_work))
+    if 1.0 < error < MOST_ROUND_OFF / rtol and leads_across_singular(mechanism, run, h):
         # A shorter step would start closer to the singular configuration, with more round-off.
-        return min(error, max(1.0, error / round_off_error(mechanism, stepper, settings, run, h)))
+        of_motion, of_work = round_off_errors(mechanism, stepper, settings, run, h, energy + h * power)
+        motion, work = combined(motion, second), combined(work, second_work)
+        return max(beyond_round_off(motion, of_motion), beyond_round_off(work, of_work))
     return error
 
 
 @kernel
-def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
-    """Return an upper bound of the error due to round-off of accelerations, divided by the tolerance.
+def beyond_round_off(error: float, round_off: float) -> float:
+    """Return the ratio of an error to the tolerance, or to its bound of round-off if the bound is larger; 1 at least.
 
-    If p is the smallest pivot of the rows, the relative round-off of accelerations is up to ROUND_OFF / p. h is the
-    step size, s.
+    Both are given as ratios to the tolerance. An error within the tolerance is returned as it is.
+    """
+    return max(1.0, error / round_off) if min(error, round_off) > 1.0 else error
+
+
+@kernel
+def combined(first: float, second: float) -> float:
+    """Return the error of a step from the ratios of its two error estimates to the tolerance.
+
+    The formula is that of Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.10. Methods with
+    a single estimate have a second one of 0.
+    """
+    if not 0.0 < first < np.inf:
+        return first
+    return first / np.sqrt(1.0 + 0.01 * (second / first) ** 2)
+
+
+@kernel
+def round_off_errors(
+    mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float, energy: float
+) -> tuple[float, float]:
+    """Return upper bounds of the errors of velocities and of work due to round-off, divided by their tolerances.
+
+    If p is the smallest pivot of the rows, the relative round-off of accelerations and powers is up to ROUND_OFF / p. h
+    is the step size, s, and `energy` the tolerance of the work, J.
     """
     weights, change, size, row = stepper.weights, stepper.change, run.y.shape[0], stepper.weights.buffers
     for o in range(0, size, 8):
@@ -316,10 +339,12 @@ def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Setting
             slope = load(stepper.k, stage * size + o)
             bound = bound + abs(at(weights.weight, e)) * at(stepper.round_off, stage) * greater(slope, -slope)
         store(change, o, h * bound)
+    of_work = work_error(mechanism.forces, change, energy)
     tangential(mechanism, run.y_new, change, VELOCITIES, False)
-    return error_ratio(
+    ratio = error_ratio(
         mechanism.constants, mechanism.work.motion, run.y, run.y_new, VELOCITIES, settings.rtol, settings.atol
     )
+    return ratio, of_work
 
 
 @kernel

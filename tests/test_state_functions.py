@@ -139,20 +139,46 @@ def torque_at(x):
     return -3.0 * wrapped - 0.5 * x[3] + np.sin(0.7) * height + 0.1 * x[2]
 
 
-def test_sensitivities_are_derivatives():
-    system = chain(law, drag)
-    result = quirk.simulate(system, 1.0, output=0.5, sensitivities=[("one", "mass")])
-    found = result.sensitivity["one", "mass"]["two"].position[-1]
-    positions = []
-    for change in (1e-5, -1e-5):
-        varied = chain(law, drag)
-        made = Body.box("one", 1.0 + change, [1.0, 0.1, 0.1], position=[0.5, 0, 0])
-        first = quirk.Revolute("first", GROUND, made, point=[0, 0, 0], axis="y")
-        second = quirk.Revolute("second", made, varied["two"], point=[1.0, 0, 0], axis="y")
-        parts = [quirk.JointTorque("motor", first, law), quirk.Force("push", varied["two"], drag)]
-        varied = quirk.System([made, varied["two"], first, second, *parts], gravity=[0, 0, -9.81])
-        positions.append(quirk.simulate(varied, 1.0, output=0.5, rtol=1e-11)["two"].position[-1])
-    np.testing.assert_allclose(found, (positions[0] - positions[1]) / 2e-5, rtol=0, atol=1e-6)
+def of_results(result):
+    """Return motion and loads of all parts, (nt, q)."""
+    two, motor = result["two"], result["motor"]
+    parts = [two.position, two.acceleration, motor.torque(), result["push"].force()]
+    return np.concatenate([*parts, result["first"].force(), result["second"].force()], axis=1)
+
+
+@pytest.mark.parametrize("function", [law, branching])
+def test_sensitivities_are_derivatives(function):
+    def with_mass(mass):
+        one = Body.box("one", mass, [1.0, 0.1, 0.1], position=[0.5, 0, 0])
+        two = Body.box("two", 0.7, [0.6, 0.1, 0.1], position=[1.3, 0, 0])
+        first = quirk.Revolute("first", GROUND, one, point=[0, 0, 0], axis="y")
+        second = quirk.Revolute("second", one, two, point=[1.0, 0, 0], axis="y")
+        parts = [quirk.JointTorque("motor", first, function), quirk.Force("push", two, drag)]
+        return quirk.System([one, two, first, second, *parts], gravity=[0, 0, -9.81])
+
+    result = quirk.simulate(with_mass(1.0), 1.0, output=0.5, rtol=1e-11, sensitivities=[("one", "mass")])
+    found = result.sensitivity["one", "mass"]
+    two, motor = found["two"], found["motor"]
+    derivatives = [two.position, two.acceleration, motor.torque(), found["push"].force()]
+    derivatives = np.concatenate([*derivatives, found["first"].force(), found["second"].force()], axis=1)
+    more, less = (
+        of_results(quirk.simulate(with_mass(1.0 + change), 1.0, output=0.5, rtol=1e-11)) for change in (1e-4, -1e-4)
+    )
+    np.testing.assert_allclose(derivatives, (more - less) / 2e-4, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("function", [law, branching])
+def test_jerk_is_the_rate_of_the_acceleration(function):
+    interval = 1e-3
+    result = quirk.simulate(chain(function, drag), 0.1, output=interval, rtol=1e-12, atol=1e-14)
+    one, two, hinge = result["one"], result["two"], result["first"]
+    values = np.concatenate([one.angular_acceleration, two.acceleration, hinge.force()], axis=1)
+    rates = np.concatenate([one.angular_jerk, two.jerk, hinge.force_rate()], axis=1)
+    more = np.concatenate([one.angular_snap, two.snap], axis=1)
+    first = (values[:-4] - 8 * values[1:-3] + 8 * values[3:-1] - values[4:]) / (12 * interval)
+    second = (rates[:-4] - 8 * rates[1:-3] + 8 * rates[3:-1] - rates[4:])[:, : more.shape[1]] / (12 * interval)
+    np.testing.assert_allclose(rates[2:-2], first, rtol=0, atol=1e-7 * np.abs(rates).max())
+    np.testing.assert_allclose(more[2:-2], second, rtol=0, atol=1e-7 * np.abs(more).max())
 
 
 def test_parts_that_are_read_are_needed():

@@ -122,8 +122,10 @@ class Value:
             found = self(float(t.value), *(as_floats(x) for x in arguments))
             return found if self.shape else float(found)
         short = [_truncated(x, order) for x in (t, *arguments)]
+        # Rates of coordinates, which functions of the state may read, have one derivative fewer than positions.
+        given = (t, *arguments) if self.of_state else short
         try:
-            load = self.shaped(of_floats(self.function, *short)[0])
+            load = self.shaped(of_floats(self.function, *given)[0])
         except Exception as error:  # it may fail on jets in any way
             if graded:
                 raise InputError(
@@ -131,10 +133,12 @@ class Value:
                     f"t = {t:g} s ({type(error).__name__}: {error}): use + - * / ** and numpy's functions alone"
                 ) from error
             load = None
-        if load is None or not all(np.isfinite(x.taylor).all() for x in np.ravel(load) if isinstance(x, Jet)):
+        if load is None or not all(_known(x, order) for x in np.ravel(load)):
             load = by_interpolation(self, short[0], tuple(short[1:]))
             for jet in np.ravel(load):
                 jet.gradient = [None] * len(t.gradient)
+        elif self.of_state:
+            load = _truncated(load, order)
         return load if self.shape else np.ravel(load)[0]
 
     def shaped(self, returned: Any) -> np.ndarray:
@@ -160,11 +164,18 @@ def as_floats(x: Any) -> Any:
     return float(x.value if isinstance(x, Jet) else x)
 
 
+def _known(x: Any, order: int) -> bool:
+    """Return whether a number or jet is finite and has `order` time derivatives."""
+    return not isinstance(x, Jet) or (len(x.taylor) > order and bool(np.isfinite(x.taylor).all()))
+
+
 def _truncated(x: Any, order: int) -> Any:
-    """Return a jet or an array of jets, truncated to `order` time derivatives."""
+    """Return a number, a jet or an array of them, with at most `order` time derivatives."""
     if isinstance(x, np.ndarray):
-        return np.array([_truncated(entry, order) for entry in x], dtype=object)
-    return Jet(x.taylor[: order + 1], x.gradient)
+        parts = np.empty(x.shape, dtype=object)
+        parts.ravel()[:] = [_truncated(entry, order) for entry in x.ravel()]
+        return parts
+    return Jet(x.taylor[: order + 1], x.gradient) if isinstance(x, Jet) else x
 
 
 def motions_of(owner: str, argument: str, value: Any) -> dict[str, Motion]:

@@ -113,6 +113,7 @@ def changed_loads(
                 places=places,
                 references=references.ravel(),
                 sides=sides,
+                acting=np.array([len(element.acting_ends) for element, _ in solver.model.forces], dtype=np.int64),
                 slope=aligned(solver.size),
                 wrenches=aligned(len(part.times) * count * len(solver.work.wrench)),
                 joints=np.zeros(len(part.times) * len(solver.model.joint_rows) * WRENCH * WITH_CHANGES),

@@ -53,12 +53,13 @@ class LoadPass(NamedTuple):
     places, references : (p,) indices of the inputs of force laws that are reference angles, and (nt p,) their values
     sides : indices of the constraint, of the relation and of the frame, for each frame at which the load of a
         constraint is computed
+    acting : (E,) numbers of frames on which force elements act; further frames are only read
     slope : (size,) scratch array
     wrenches : result, derivatives of the loads on bodies, (nt D,) times the layout of `Workspace.wrench`
     joints : (nt, C, 6, 9) result, constraint loads about the center of mass of body j, inertial frame, each with up to
         eight derivatives
-    forces : (nt, E, 7, 9) result, loads of force elements about the center of mass of the body of the last frame,
-        inertial frame, and energies, each with up to eight derivatives
+    forces : (nt, E, 7, 9) result, loads of force elements about the center of mass of the body of the last frame on
+        which they act, inertial frame, and energies, each with up to eight derivatives
     """
 
     directions: int
@@ -73,6 +74,7 @@ class LoadPass(NamedTuple):
     places: np.ndarray
     references: np.ndarray
     sides: np.ndarray
+    acting: np.ndarray
     slope: np.ndarray
     wrenches: np.ndarray
     joints: np.ndarray
@@ -148,7 +150,7 @@ def read_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: 
 def read_forces(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
     """Store the loads and energies of all force elements at the state with index `row`, with their derivatives.
 
-    The loads act on the body of the last frame of each element.
+    The loads are those on the body of the last frame on which the element acts.
     """
     laws, forces, numbers = tangents.laws, mechanism.forces, WITH_ENERGY * WITH_CHANGES
     count = forces.entries.shape[0] // ELEMENT_SIZE
@@ -159,7 +161,7 @@ def read_forces(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: 
         deltas = laws.entries[o + OUTPUT] + laws.entries[o + OUTPUTS]
         for c in range(WITH_ENERGY):
             # The energy comes after the loads of all frames.
-            number, place = LANES * (frames - 1) + c if c < WRENCH else LANES * frames, into + WITH_CHANGES * c
+            number, place = LANES * (loads.acting[e] - 1) + c if c < WRENCH else LANES * frames, into + WITH_CHANGES * c
             put(loads.forces, place, at(forces.outputs, values + number))
             for d in range(loads.directions):
                 put(loads.forces, place + 1 + d, at(laws.outputs, deltas + 8 * number + d))

@@ -49,12 +49,13 @@ class CompiledModel:
         """Whether accelerations may be discontinuous between changes of the enabled constraints and forces."""
         return may_jump(self.model)
 
-    def solver(self, beside: Sequence[Any] = ()) -> Solver:
+    def solver(self, beside: Sequence[Any] = (), in_python: Sequence[Any] = ()) -> Solver:
         """Return a new compiled solver with separate arrays, for use by one run at a time.
 
-        `beside` are further user functions in Python that the run calls, in addition to those of the model.
+        `beside` are further user functions in Python that the run calls, in addition to those of the model, and
+        `in_python` are functions of the model that must not be compiled.
         """
-        return Solver(self.model, self.tables, lambda: self.sharing, beside)
+        return Solver(self.model, self.tables, lambda: self.sharing, beside, in_python)
 
     @property
     def for_residuals(self) -> Solver:

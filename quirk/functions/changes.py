@@ -5,20 +5,11 @@ An outside value is a global variable, closure variable or attribute that a func
 
 from __future__ import annotations
 
-import functools
-import gc
-import hashlib
-import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from .effects import Effects
-from .object_kinds import CONSTANTS, attributes_of, has_contents
-
-# Length in bytes beyond which arrays are compared by hash instead of by content.
-LONG = 256
+from .outside_values import differ, outside_values, title_of
 
 
 class Changes:
@@ -30,12 +21,13 @@ class Changes:
     Parameters
     ----------
     functions : functions that are called in Python during a run
+    in_python : those of them that must not be compiled even if no other function modifies values that they read
     """
 
-    def __init__(self, functions: Sequence[Any]) -> None:
+    def __init__(self, functions: Sequence[Any], in_python: Sequence[Any] = ()) -> None:
         self._others = {id(function): Effects(function) for function in functions}
         self._writers = [effects for effects in self._others.values() if effects.writes]
-        self._known: dict[int, tuple[Any, Effects | None, Any]] = {}
+        self._known: dict[int, tuple[Any, Effects | None, Any]] = {id(f): (f, None, None) for f in in_python}
 
     def __call__(self, function: Any) -> bool:
         """Whether a function reads outside values that functions called in Python may modify."""
@@ -46,7 +38,7 @@ class Changes:
             if any(writer.may_change(reads) for writer in self._writers):
                 self._known[id(function)] = function, None, None
             else:
-                self._known[id(function)] = function, reads, _read_by(reads)
+                self._known[id(function)] = function, reads, outside_values(reads)
         return self._known[id(function)][1] is None
 
     def remembers(self, function: Any) -> bool:
@@ -62,54 +54,4 @@ class Changes:
     def unforeseen(self) -> list[str]:
         """Return the names of compiled functions whose outside values have changed although no change was expected."""
         kept = [(function, reads, before) for function, reads, before in self._known.values() if reads is not None]
-        return [_title(function) for function, reads, before in kept if not _is_unchanged(before, _read_by(reads))]
-
-
-def _title(function: Any) -> str:
-    """Return the name of a user function with the file and line of its definition, for error messages."""
-    name = getattr(function, "__qualname__", None) or type(function).__name__
-    code = getattr(function, "__code__", None)
-    return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"
-
-
-def _read_by(reads: Effects) -> dict[Any, Any]:
-    """Return keys that identify the outside values that a function reads, by variable or object; see `_value`."""
-    found: dict[Any, Any] = {slot: _value(value) for slot, value in reads.values_of_slots()}
-    for key, x in reads.objects.items():
-        if isinstance(x, types.ModuleType):  # lazy modules may load attributes on first use
-            own = attributes_of(x)
-            found.update({(key, name): _value(own[name]) for name in reads.names if name in own})
-        else:
-            found[key] = _contents(x, reads.names)
-    return found
-
-
-def _is_unchanged(previous: dict[Any, Any], current: dict[Any, Any]) -> bool:
-    """Whether two results of `_read_by` agree; `current` may contain additional variables and objects."""
-    return previous.keys() <= current.keys() and all(value == current[key] for key, value in previous.items())
-
-
-def _value(x: Any) -> Any:
-    """Return a key that identifies a value: a constant by its value, any other object by its identity."""
-    if isinstance(x, float):
-        return type(x), x.hex()  # distinguishes the signs of zeros, and NaN equals NaN
-    return (type(x), x) if type(x) in CONSTANTS else id(x)
-
-
-def _values(parts: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(_value(part) for part in parts)
-
-
-def _contents(x: Any, names: Iterable[str]) -> Any:
-    """Return a key that identifies the contents of an object and the values of its attributes `names`."""
-    if isinstance(x, np.ndarray):
-        text = x.tobytes() if x.dtype != object else repr(_values(x.ravel().tolist())).encode()
-        return x.shape, x.dtype.str, text if len(text) <= LONG else hashlib.blake2b(text).digest()
-    if isinstance(x, bytearray):
-        return bytes(x)
-    if isinstance(x, types.FunctionType):
-        return x.__code__, _values(x.__defaults__ or ()), _values((x.__kwdefaults__ or {}).values())
-    own = attributes_of(x)
-    late = {name for name in names if isinstance(getattr(type(x), name, None), functools.cached_property)}
-    named = {name: _value(own[name]) for name in names if name in own and name not in late}
-    return (named, _values(gc.get_referents(x))) if has_contents(x) else named
+        return [title_of(function) for function, reads, before in kept if differ(before, outside_values(reads))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ..dynamics.model.joint_angles import Turns
 from ..dynamics.plant import CompiledModel
@@ -30,12 +31,12 @@ class PendingContacts:
     def __init__(self, system: System, factory: RunFactory, run: HybridRun) -> None:
         self._system, self._run = system, run
         self._contacts = Contacts(system, replace(factory))
-        self._known: tuple[tuple[float, int, CompiledModel], CompiledModel] | None = None
+        self._known: tuple[tuple[float, Any, CompiledModel], CompiledModel] | None = None
 
-    def plant(self, version: int) -> CompiledModel:
+    def plant(self, version: Any) -> CompiledModel:
         """Return the compiled model with the contacts and friction that are active with the present inputs.
 
-        `version` is a number that changes with the inputs.
+        `version` changes with the inputs.
 
         Raises
         ------

@@ -28,6 +28,7 @@ from .hybrid.impact_sequence import IMPACTS
 from .hybrid.run_factory import RunFactory
 from .input_history import InputHistory, as_driven
 from .output_schedule import checked_breaks
+from .outside_changes import OutsideChanges
 from .pending_contacts import PendingContacts
 from .run_arguments import OWNER, compiled_method, duration_until, inputs_of
 from .run_inputs import Inputs
@@ -163,7 +164,8 @@ class Run:
         """Begin the run at a state."""
         system, start = self.system, self._start
         beside = other_called_functions(system, self._watched)
-        self._observers = Observers(self._serve, beside)
+        in_python = self._factory.in_python
+        self._observers = Observers(self._serve, beside, in_python)
         run = started_run(system, state, self._factory, owner=OWNER)
         assert isinstance(run, HybridRun)
         self._run, self._time, self._kept = run, start, 0
@@ -172,18 +174,20 @@ class Run:
         self._names = PartNames(system, self._watched)
         self._queue = EventQueue(run, {event.name for event in self._watched}, keeps=self._keep is not None)
         self._version, self._warned = 0, False
+        self._outside, self._noticed, self._must_recompile = OutsideChanges(system, self._watched), 0, False
         self._history = InputHistory(self.inputs, start, keep=self._keep is not None)
         self._interval = start, 0.0, 0
         self._pace: Pace | None = None
         self._view: LiveView | None = None
         try:
-            self._sampler.begin(run, self._serve, beside)
+            self._sampler.begin(run, self._serve, beside, in_python)
         except IntegrationError as error:
             raise SimulationError(f"{OWNER}: at t = {error.time:.9g} s: {error}", time=error.time) from error
         self._queue.collect()
         self._queue.reach_all()
         if self._keep is None:
             run.forget()
+        self._outside.record(self._factory.solvers)
 
     @property
     def time(self) -> float:
@@ -356,6 +360,7 @@ class Run:
             "run": self._run.snapshot(),
             "inputs": self.inputs.snapshot(),
             "sampled": self._sampler.snapshot(),
+            "outside": self._outside.snapshot(),
             "happenings": self._queue.snapshot(),
             "clock": (self._time, self._kept, self._interval),
             "stored": self._run.stored_at(self._time),
@@ -379,9 +384,11 @@ class Run:
         self._run.recall(content["run"])
         self.inputs.recall(content["inputs"])
         self._sampler.recall(content["sampled"], saved.time)
+        self._outside.recall(content["outside"])
         self._queue.restore(content["happenings"])
         self._time, self._kept, self._interval = content["clock"]
         self._version = -1  # whether changes of inputs since the last step must be determined
+        self._noticed = self._outside.version
         self._history.restore(self._time)
         self._now.forget()
         if self._pace is not None:
@@ -424,7 +431,8 @@ class Run:
         if self._view is not None:
             self._view.set_inputs(self)
         try:
-            if self.inputs.version != self._version:
+            self._notice_changes()
+            if self.inputs.version != self._version or self._altered:
                 self._restart()
             reason = self._advance_to(t)
         except IntegrationError as error:
@@ -436,6 +444,8 @@ class Run:
         except BaseException:
             self._return_to_accepted()
             raise
+        finally:
+            self._outside.record(self._factory.solvers)
         if self._view is not None:
             self._view.show(self)
         if self._pace is not None:
@@ -453,12 +463,16 @@ class Run:
         return f"the run is at t = {self._time:.9g} s already; give a later time than {t:.9g} s"
 
     def _restart(self) -> None:
-        """Begin a new integration step at the present time if an input has changed since the last step."""
+        """Begin a new integration step if inputs or values read by functions have changed since the last step."""
         changed, self._version = self.inputs.changed, self.inputs.version
-        if not changed:
+        altered, self._noticed = self._altered, self._outside.version
+        if not changed and not altered:
             return
         self._history.record(self._time, changed)
         self._queue.discard_ahead(self._time)
+        if self._must_recompile:
+            self._run.recompile()
+            self._must_recompile = False
         self._run.restart()
         self.inputs.take_effect()
         self._queue.collect()
@@ -519,23 +533,40 @@ class Run:
                 current.resume()
         self._update_time()
 
+    def _notice_changes(self) -> None:
+        """Compare the values in Python that user functions read with those at the last call.
+
+        A function whose values have changed runs in Python from now on.
+        """
+        functions = self._outside.changed_functions()
+        if functions:
+            self._factory.in_python += functions
+            self._must_recompile, self._pending = True, None
+
     @property
-    def _input_version(self) -> tuple[int, int]:
-        """Pair of counters that changes whenever an input changes."""
-        return self.inputs.version, self._sampler.inputs.version
+    def _altered(self) -> bool:
+        """Whether values in Python that user functions read have changed since the last step, as far as noticed."""
+        return self._must_recompile or self._outside.version != self._noticed
+
+    @property
+    def _input_version(self) -> tuple[int, int, int]:
+        """Counters that change whenever an input, or a value in Python that user functions read, changes."""
+        return self.inputs.version, self._sampler.inputs.version, self._outside.version
 
     @property
     def _present(self) -> Result:
         """Result with a single time, the present time of the run."""
-        return self._now.result(self._input_version, self._plant_now())
+        plant = self._plant_now()  # notices changes, which the version counts
+        return self._now.result(self._input_version, plant)
 
     def _plant_now(self) -> CompiledModel:
         """Return the compiled model of the constraints and forces that are active with the present inputs."""
-        if self.inputs.version == self._version or not self.inputs.changed:
+        self._notice_changes()
+        if not self._altered and (self.inputs.version == self._version or not self.inputs.changed):
             return self._run.plant
         if self._pending is None:
             self._pending = PendingContacts(self.system, self._factory, self._run)
-        return self._pending.plant(self.inputs.version)
+        return self._pending.plant(self._input_version)
 
     def _serve(self, solver: Solver) -> None:
         """Connect a solver to all inputs of the run, including those that sampled functions set."""

@@ -117,7 +117,8 @@ class _SimulatedRun:
         with DeferredInterrupt():
             self.run = run = started_run(system, self._state, factory, self._checkpoint)
             if isinstance(run, HybridRun):
-                sampler.begin(run, sampler.inputs.serve, other_called_functions(system, factory.events))
+                functions = other_called_functions(system, factory.events)
+                sampler.begin(run, sampler.inputs.serve, functions, factory.in_python)
             self._started = time.perf_counter()
             self._line = ProgressLine.shown(progress, settings.start, settings.end)
             while run.proceed():

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dynamics.plant import CompiledModel
 from ..dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
+from ..dynamics.sparse.solver.solver import Solver
 from ..dynamics.sparse.stepping.compiled_run import CompiledRun
 from ..dynamics.sparse.stepping.event_functions import laws_at, quantities_at
 from ..dynamics.sparse.stepping.watched_quantities import EventFunction, EventMonitor
@@ -50,7 +51,7 @@ class Observation:
         self.names = tuple(listed)
         self._quantities = [named(OWNER, f"observed {k}", name, 0.0, parts) for k, name in enumerate(listed)]
         self._run, self._observers = run, observers
-        self._plant: CompiledModel | None = None
+        self._solver: Solver | None = None
         # Only loads depend on contacts that respond to changed inputs.
         reads = any(isinstance(quantity, Reading) for quantity in self._quantities)
         self._plant_now = plant if reads else None
@@ -60,8 +61,9 @@ class Observation:
         run = self._run
         current: CompiledRun = run.current
         plant = run.plant if self._plant_now is None else self._plant_now()
-        if plant is not self._plant:
-            self._prepare(plant, current)
+        solver = self._observers.of(plant)
+        if solver is not self._solver:
+            self._prepare(solver, current)
         t, y = current.present_time, current.present_lanes
         if self._turning:
             quadrant, whole, inputs = current.present_quadrants.item, current.whole.item, self._laws.inputs
@@ -70,8 +72,8 @@ class Observation:
                 angle = (quadrant(2 * k) + 0.5 + sign * (quadrant(2 * k + 1) + 0.5)) * QUARTER + whole(k, axis)
                 inputs[place], inputs[place + 1], inputs[place + 2] = factor * angle + offset, 0.0, t
         if self._evaluates:
-            with self._monitor.laws.calling(), self._solver.applied.calling():
-                quantities_at(self._solver.mechanism, self._monitor.table, t, y, self._out)
+            with self._monitor.laws.calling(), solver.applied.calling():
+                quantities_at(solver.mechanism, self._monitor.table, t, y, self._out)
         else:
             self._laws_at(self._constants, self._kin, self._laws, t, y, self._out)
         return self._out[self._order]
@@ -79,13 +81,12 @@ class Observation:
     def __repr__(self) -> str:
         return f"<Observation: {', '.join(self.names)}>"
 
-    def _prepare(self, plant: CompiledModel, current: CompiledRun) -> None:
+    def _prepare(self, solver: Solver, current: CompiledRun) -> None:
         """Prepare the evaluation of the quantities for the presently active constraints and forces.
 
-        `plant` is their compiled model, and `current` the run object that integrates the motion.
+        `solver` is their solver, and `current` the run object that integrates the motion.
         """
-        self._plant, self._solver = plant, self._observers.of(plant)
-        model, solver = plant.model, self._solver
+        self._solver, model = solver, solver.model
         active = set(model.joint_rows) | {element.name for element, _ in model.forces}
         for name, quantity in zip(self.names, self._quantities, strict=True):
             if isinstance(quantity, Reading) and quantity.of is not None and quantity.of.name not in active:

@@ -21,16 +21,21 @@ class Observers:
     ----------
     serve : function that connects a solver to the present inputs
     functions : Python functions called during the run in addition to the user functions of the model
+    in_python : user functions of the model that must not be compiled, a list that may grow
     """
 
-    def __init__(self, serve: Callable[[Solver], None], functions: list[Any]) -> None:
-        self._serve, self._functions = serve, functions
+    def __init__(self, serve: Callable[[Solver], None], functions: list[Any], in_python: list[Any]) -> None:
+        self._serve, self._functions, self._in_python = serve, functions, in_python
+        self._excluded = len(in_python)
         self._solvers: dict[CompiledModel, Solver] = {}
 
     def of(self, plant: CompiledModel) -> Solver:
         """Return the solver of a compiled model, created on first use."""
+        if len(self._in_python) > self._excluded:
+            self._excluded = len(self._in_python)
+            self._solvers.clear()
         if plant not in self._solvers:
-            self._solvers[plant] = solver = plant.solver(self._functions)
+            self._solvers[plant] = solver = plant.solver(self._functions, self._in_python)
             self._serve(solver)
         return self._solvers[plant]
 

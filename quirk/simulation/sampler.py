@@ -75,7 +75,9 @@ class Sampler:
         self.next = np.inf
         self._state: SampledState | None = None
 
-    def begin(self, run: HybridRun, serve: Callable[[Solver], None], functions: list[Any]) -> None:
+    def begin(
+        self, run: HybridRun, serve: Callable[[Solver], None], functions: list[Any], in_python: list[Any]
+    ) -> None:
         """Call the `reset` of all functions, and then the functions, at the start of a run.
 
         Parameters
@@ -83,6 +85,7 @@ class Sampler:
         run : the run to which the inputs belong
         serve : function that connects a solver to the inputs
         functions : user functions called by the run in addition to those of the model
+        in_python : user functions of the model that must not be compiled, a list that may grow
         """
         self._run = run
         if not self._sampled:
@@ -91,7 +94,7 @@ class Sampler:
             reset = getattr(_holder(sampled), "reset", None)
             if callable(reset):
                 reset()
-        self._state = SampledState(Present(self.system, run, Observers(serve, functions)))
+        self._state = SampledState(Present(self.system, run, Observers(serve, functions, in_python)))
         self.next = self._start
         self._call()
         run.restart_at_start()

@@ -290,6 +290,21 @@ class HybridRun:
         if not changed:
             self._contacts.align_slip_directions(self._plant, self.contact_state)
 
+    def recompile(self) -> None:
+        """Begin a new integration step with new solvers, after further user functions have been excluded from them."""
+        current = self._current
+        current.restart()
+        current.begin_anew()
+        now, angles = EventState(current.reached, current.state, self._base), current.angles
+        self._factory.discard_solvers()
+        self._pool = RunPool(self._factory, self._contacts)
+        if now.t == self._factory.settings.start:
+            self._replace_start(now, angles)
+            return
+        self.end_segment(by_event=False)
+        self._begin(now.t, now.y, angles, current.resume_point)
+        self._current.store_state()
+
     def restart_at_start(self) -> None:
         """Begin again from the initial state after the caller has changed loads, before the first integration step.
 

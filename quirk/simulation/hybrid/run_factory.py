@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,7 @@ class RunFactory:
     trailing : whether runs record all integration steps
     pausing : whether runs pause at output times, which may change during the run
     prepare : function that is called with each compiled solver after its creation, before the first evaluation
+    in_python : user functions that must not be compiled, a list that may grow
     """
 
     system: System
@@ -107,6 +108,7 @@ class RunFactory:
     trailing: bool = False
     pausing: bool = False
     prepare: Callable[[Solver], None] | None = None
+    in_python: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Create the event functions of the user's events."""
@@ -124,7 +126,7 @@ class RunFactory:
     def solver_of(self, plant: CompiledModel) -> Solver:
         """Return the solver of a compiled model, created on first use."""
         if plant not in self._solvers:
-            self._solvers[plant] = solver = plant.solver(self._beside)
+            self._solvers[plant] = solver = plant.solver(self._beside, self.in_python)
             if self.prepare is not None:
                 self.prepare(solver)
             for owner in owners_of(plant.model, solver.refuse) if self.trailing else ():
@@ -152,6 +154,11 @@ class RunFactory:
     def solvers(self) -> Mapping[CompiledModel, Solver]:
         """Solvers created so far, by compiled model."""
         return self._solvers
+
+    def discard_solvers(self) -> None:
+        """Discard all solvers, because further user functions must not be compiled."""
+        self._solvers.clear()
+        self._settled.clear()
 
     def snapshot(self) -> FactoryMemory:
         """Return a snapshot of the data shared by the runs, such as breaks and the data of the solvers."""

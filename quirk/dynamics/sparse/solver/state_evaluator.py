@@ -81,18 +81,24 @@ class StateEvaluator:
     model, tables : the model, and its constant tables
     sharing : function without arguments that returns the distribution of loads over redundant rows
     beside : further user functions that are called in Python during the run
+    in_python : user functions of the model that must not be compiled
     """
 
     def __init__(
-        self, model: Model, tables: Tables, sharing: Callable[[], MinimumNormLoads], beside: Sequence[Any] = ()
+        self,
+        model: Model,
+        tables: Tables,
+        sharing: Callable[[], MinimumNormLoads],
+        beside: Sequence[Any] = (),
+        in_python: Sequence[Any] = (),
     ) -> None:
         self.model, self.tables, self._sharing = model, tables, sharing
         self.slots = tables.slots
         self.applied = Applied(model, tables.slots, tables.row_lane)
         self.related = Related(model, tables.nodes.relations, self.applied.watched)
-        called = [*self.applied.called, *self.related.called, *beside]
+        called = [*self.applied.called, *self.related.called, *beside, *in_python]
         # Functions that read data modified by these functions must run in Python as well.
-        self.refuse = Changes(called)
+        self.refuse = Changes(called, in_python)
         if called:
             self.applied = Applied(model, tables.slots, tables.row_lane, self.refuse)
             watch, refuse = self.applied.watched, self.refuse

@@ -1,0 +1,74 @@
+"""Outside values of a user function at one time, in a form that can be compared later.
+
+An outside value is a global variable, closure variable or attribute that a function uses.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import hashlib
+import types
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .effects import Effects
+from .object_kinds import CONSTANTS, attributes_of, has_contents
+
+# Length in bytes beyond which arrays are compared by hash instead of by content.
+LONG = 256
+
+
+def title_of(function: Any) -> str:
+    """Return the name of a user function with the file and line of its definition, for error messages."""
+    name = getattr(function, "__qualname__", None) or type(function).__name__
+    code = getattr(function, "__code__", None)
+    return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"
+
+
+def outside_values(reads: Effects) -> dict[Any, Any]:
+    """Return keys that identify the outside values that a function reads, by variable or object.
+
+    Constants are identified by value, other objects by identity, and containers also by their contents.
+    """
+    found: dict[Any, Any] = {slot: _value(value) for slot, value in reads.values_of_slots()}
+    for key, x in reads.objects.items():
+        if isinstance(x, types.ModuleType):  # lazy modules may load attributes on first use
+            own = vars(x)
+            found.update({(key, name): _value(own[name]) for name in reads.names if name in own})
+        else:
+            found[key] = _contents(x, reads.names)
+    return found
+
+
+def differ(previous: dict[Any, Any], current: dict[Any, Any]) -> bool:
+    """Whether two results of `outside_values` differ; `current` may contain additional variables and objects."""
+    return not (previous.keys() <= current.keys() and all(value == current[key] for key, value in previous.items()))
+
+
+def _value(x: Any) -> Any:
+    """Return a key that identifies a value: a constant by its value, any other object by its identity."""
+    if isinstance(x, float):
+        return type(x), x.hex()  # distinguishes the signs of zeros, and NaN equals NaN
+    return (type(x), x) if type(x) in CONSTANTS else id(x)
+
+
+def _values(parts: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(_value(part) for part in parts)
+
+
+def _contents(x: Any, names: Iterable[str]) -> Any:
+    """Return a key that identifies the contents of an object and the values of its attributes `names`."""
+    if isinstance(x, np.ndarray):
+        text = x.tobytes() if x.dtype != object else repr(_values(x.ravel().tolist())).encode()
+        return x.shape, x.dtype.str, text if len(text) <= LONG else hashlib.blake2b(text).digest()
+    if isinstance(x, bytearray):
+        return bytes(x)
+    if isinstance(x, types.FunctionType):
+        return x.__code__, _values(x.__defaults__ or ()), _values((x.__kwdefaults__ or {}).values())
+    own = attributes_of(x)
+    late = {name for name in names if isinstance(getattr(type(x), name, None), functools.cached_property)}
+    named = {name: _value(own[name]) for name in names if name in own and name not in late}
+    return (named, _values(gc.get_referents(x))) if has_contents(x) else named

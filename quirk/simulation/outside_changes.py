@@ -1,0 +1,128 @@
+"""Detection of values in Python that the caller's loop changes between calls of `Run.advance`.
+
+Machine code contains the outside values of a user function (global variables, closure variables and attributes) as
+constants. A run therefore compares them at each call with those of the last call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..constraints.unilateral import Unilateral
+from ..dynamics.plant import CompiledModel
+from ..dynamics.user_functions import functions_of
+from ..events import Event
+from ..events.actions import functions_in
+from ..functions.effects import Effects
+from ..functions.expression import Expression
+from ..functions.outside_values import differ, outside_values
+from ..system.system import System
+from .hybrid.event_functions import other_called_functions
+
+
+@dataclass
+class Reader:
+    """A user function with the outside values that it reads.
+
+    Attributes
+    ----------
+    function : the user function
+    reads : variables and objects that it reads
+    compiled : outside values when it was compiled
+    last : outside values at the last comparison
+    in_python : whether it runs in Python, because its outside values have changed
+    """
+
+    function: Any
+    reads: Effects
+    compiled: dict[Any, Any]
+    last: dict[Any, Any]
+    in_python: bool = False
+
+
+class ReaderValues:
+    """Outside values of user functions by id of the function; they are lost when pickled, since ids are then others."""
+
+    def __init__(self, values: dict[int, dict[Any, Any]] | None = None) -> None:
+        self.values = {} if values is None else values
+
+    def __reduce__(self) -> tuple[type[ReaderValues], tuple[()]]:
+        return ReaderValues, ()
+
+
+class OutsideChanges:
+    """Outside values of the user functions of a run, to notice changes that the caller's loop makes.
+
+    Actions of events and sampled functions are not included: they run in Python, at definite times.
+
+    Parameters
+    ----------
+    system : system of the run, of whose contacts the gap functions are included
+    events : events of the run, of which the watched functions are included
+
+    Attributes
+    ----------
+    version : number of changes so far
+    """
+
+    def __init__(self, system: System, events: Sequence[Event]) -> None:
+        self.version = 0
+        self._readers: dict[int, Reader] = {}
+        self._plants: set[CompiledModel] = set()
+        called = other_called_functions(system, events)
+        self._writes = any(Effects(function).writes for function in called)
+        for constraint in system.constraints:
+            if isinstance(constraint, Unilateral):
+                self._add(gap.source for gap in constraint.gaps if gap.source is not None)
+        for event in events:
+            actions = {id(action) for action in functions_in(event.actions)}
+            self._add(function for function in event.user_functions if id(function) not in actions)
+
+    def _add(self, functions: Iterable[Any]) -> None:
+        for function in functions:
+            if id(function) in self._readers or isinstance(function, Expression):
+                continue
+            reads = Effects(function)
+            values = outside_values(reads)
+            if values:
+                self._readers[id(function)] = Reader(function, reads, values, values)
+                self._writes = self._writes or reads.writes
+
+    def record(self, plants: Iterable[CompiledModel]) -> None:
+        """Store the present values, which the run itself may have changed since the last call.
+
+        `plants` are the compiled models of the run so far.
+        """
+        for plant in plants:
+            if plant not in self._plants:
+                self._plants.add(plant)
+                self._add(function for _, function in functions_of(plant.model))
+        if not self._writes:
+            return
+        for reader in self._readers.values():
+            reader.last = outside_values(reader.reads)
+            # Functions whose values the run changes run in Python already.
+            reader.in_python = reader.in_python or differ(reader.compiled, reader.last)
+
+    def changed_functions(self) -> list[Any]:
+        """Return the functions that must run in Python from now on; `version` is increased if any value has changed."""
+        found, before = [], self.version
+        for reader in self._readers.values():
+            values = outside_values(reader.reads)
+            if differ(reader.last, values):
+                reader.last, self.version = values, before + 1
+            if not reader.in_python and differ(reader.compiled, values):
+                reader.in_python = True
+                found.append(reader.function)
+        return found
+
+    def snapshot(self) -> ReaderValues:
+        """Return the values at the last comparison."""
+        return ReaderValues({key: reader.last for key, reader in self._readers.items()})
+
+    def recall(self, saved: ReaderValues) -> None:
+        """Compare with the values of a snapshot from now on, or with the present ones where it has none."""
+        for key, reader in self._readers.items():
+            reader.last = saved.values[key] if key in saved.values else outside_values(reader.reads)

@@ -1,0 +1,166 @@
+"""Values in Python that a loop changes between calls of `advance`: functions of forces, motions and gaps see them."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import quirk
+from quirk import GROUND
+
+DURATION = 0.1  # s
+
+
+class Settings:
+    """An object with a level that the loop sets."""
+
+    level = 1.0
+
+
+def puck(force):
+    body = quirk.Body("puck", 1.0, [1, 1, 1])
+    rail = quirk.Prismatic("rail", GROUND, body, axis=[1, 0, 0])
+    return quirk.System([body, rail, quirk.JointForce("push", rail, force)])
+
+
+def attribute():
+    settings = Settings()
+    return lambda t, x, v: settings.level, lambda value: setattr(settings, "level", value)
+
+
+def element_of_a_list():
+    values = [1.0]
+    return lambda t, x, v: values[0], lambda value: values.__setitem__(0, value)
+
+
+def element_of_an_array():
+    values = np.ones(3)
+    return lambda t, x, v: values[1], lambda value: values.__setitem__(1, value)
+
+
+def closure():
+    level = 1.0
+
+    def change(value):
+        nonlocal level
+        level = value
+
+    return lambda t, x, v: level + 0.0 * x, change
+
+
+def in_python():
+    settings = Settings()
+
+    def force(t, x, v):
+        try:
+            return settings.level
+        except ZeroDivisionError:
+            return 0.0
+
+    return force, lambda value: setattr(settings, "level", value)
+
+
+WAYS = [attribute, element_of_a_list, element_of_an_array, closure, in_python]
+METHODS = [{}, {"method": "Tsit5"}, {"method": "RK4", "step": 0.013}, {"method": "RadauIIA9"}, {"method": "Taylor"}]
+
+
+def levels(k):
+    return 1.0 if k < 3 else -2.0 + 0.3 * k
+
+
+def exact(count):
+    """Position (m) and speed (m/s) of a mass of 1 kg after `count` intervals."""
+    x = v = 0.0
+    for k in range(count):
+        x += v * DURATION + 0.5 * levels(k) * DURATION**2
+        v += levels(k) * DURATION
+    return x, v
+
+
+@pytest.mark.parametrize("options", METHODS, ids=lambda options: options.get("method", "default"))
+@pytest.mark.parametrize("way", WAYS)
+def test_forces_follow_the_values_that_the_loop_sets(way, options):
+    force, change = way()
+    run = quirk.Run(puck(force), keep=DURATION, **options)
+    accelerations = []
+    for k in range(10):
+        change(levels(k))
+        accelerations.append(run["puck"].acceleration[0])
+        run.advance(DURATION)
+    x, v = exact(10)
+    assert abs(run["puck"].position[0] - x) < 1e-12
+    assert abs(run["puck"].velocity[0] - v) < 1e-12
+    assert np.abs(np.array(accelerations) - [levels(k) for k in range(10)]).max() < 1e-12
+    motion = run.result()["puck"].position[:, 0]
+    assert abs(motion[-1] - x) < 1e-12
+    assert np.isfinite(motion).all()
+
+
+def test_values_that_stay_change_nothing():
+    force, change = attribute()
+    run, other = quirk.Run(puck(force), rtol=1e-6), quirk.Run(puck("1"), rtol=1e-6)
+    for _ in range(5):
+        change(1.0)
+        run.advance(0.03), other.advance(0.03)
+    assert run["puck"].position[0] == other["puck"].position[0]
+    assert run.statistics.steps == other.statistics.steps
+
+
+def test_what_events_set_does_not_begin_new_steps():
+    settings = Settings()
+
+    def lift(t, state):
+        settings.level = 3.0
+
+    system = puck(lambda t, x, v: settings.level)
+    settings.level = 1.0
+    event = quirk.Event("half", lambda t, state: t - 0.5, action=lift)
+    run = quirk.Run(system, events=[event], rtol=1e-8)
+    while run.time < 1.0:
+        run.advance_to(min(run.time + 0.01, 1.0))
+    stepped = run["puck"].position[0]
+    settings.level = 1.0
+    result = quirk.simulate(system, 1.0, output=0.01, events=[event], rtol=1e-8)
+    assert abs(stepped - (0.5 + 0.25)) < 1e-12
+    assert run.statistics.steps == result.statistics.steps
+
+
+def test_a_block_leaves_its_stop_when_the_loop_sets_a_larger_force():
+    settings = Settings()
+    settings.level = 0.0
+    block = quirk.Body("block", 1.0, [1, 1, 1])
+    rail = quirk.Prismatic("rail", GROUND, block, axis=[1, 0, 0])
+    stop = quirk.Stop("stop", rail, lower=0.0)
+    system = quirk.System([block, rail, stop, quirk.JointForce("push", rail, lambda t, x, v: settings.level - 1.0)])
+    run = quirk.Run(system)
+    run.advance(0.5)
+    assert abs(run["block"].position[0]) < 1e-12
+    settings.level = 2.0
+    assert abs(run["block"].acceleration[0] - 1.0) < 1e-12
+    run.advance(1.0)
+    assert abs(run["block"].position[0] - 0.5) < 1e-12
+
+
+def test_saved_runs_go_on_with_values_that_are_set_back():
+    force, change = attribute()
+    run = quirk.Run(puck(force), rtol=1e-6)
+    change(2.0)
+    run.advance(0.1)
+    saved = run.save()
+    run.advance(0.1)
+    first = run["puck"].position[0]
+    change(5.0)
+    run.advance(0.1)
+    run.restore(saved)
+    change(2.0)
+    run.advance(0.1)
+    assert run["puck"].position[0] == first
+    run.restore(saved)
+    change(3.0)
+    run.advance(0.1)
+    assert abs(run["puck"].position[0] - (0.5 * 2 * 0.1**2 + 0.2 * 0.1 + 0.5 * 3 * 0.1**2)) < 1e-12
+    other = quirk.Run(run.system, rtol=1e-6)
+    other.restore(pickle.loads(pickle.dumps(saved)))
+    change(2.0)
+    other.advance(0.1)
+    assert abs(other["puck"].position[0] - first) < 1e-12

@@ -387,3 +387,63 @@ def test_a_box_leaves_a_wall_when_the_run_begins(seed, scale):
     result = quirk.simulate(system, 0.02, output=0.01, initial_state=system.assemble(), rtol=1e-9, atol=1e-12 * scale)
     assert not len(result.events)
     np.testing.assert_allclose(result["box"].position[:, 0], -0.5 * mu * g * result.time**2, atol=1e-8 * scale)
+
+
+WHEELS = [(0.4, 0.3), (0.4, -0.3), (-0.4, 0.3), (-0.4, -0.3)]
+
+
+def car(order=(0, 1, 2, 3), *, locked=False, speed=0.0, torque=0.0, meter=1.0, kilogram=1.0):
+    """A chassis on four balls, with a motor whose torque grows at wheel 0; `locked` wheels are fixed to the chassis."""
+    radius, force = 0.15 * meter, kilogram * meter
+    size = np.array([1.0, 0.5, 0.1]) * meter
+    velocity = [speed * meter, 0, 0]
+    chassis = Body.box("chassis", 4.0 * kilogram, size, position=[0, 0, 0.25 * meter], velocity=velocity)
+    parts = [chassis]
+    for k in order:
+        center = [*(np.array(WHEELS[k]) * meter), radius]
+        wheel = Body.sphere(f"wheel {k}", 0.5 * kilogram, radius, position=center, velocity=velocity)
+        kind = quirk.Fixed if locked else quirk.Revolute
+        axle = kind(f"axle {k}", chassis, wheel, point=center, **({} if locked else {"axis": "y"}))
+        tire = quirk.Contact(f"tire {k}", GROUND, wheel, on_i=surface.plane(), on_j=surface.sphere(radius))
+        parts += [wheel, axle, tire, quirk.Friction(f"rub {k}", tire, 0.6)]
+        if k == 0 and torque:
+            motor = quirk.Motion.polynomial([0, torque * force * meter])
+            parts.append(quirk.JointTorque("motor", axle, motor))
+    return quirk.System(parts, gravity=[0, 0, -9.81 * meter])
+
+
+@pytest.mark.parametrize(("meter", "kilogram"), study([(1.0, 1.0), (1e-3, 1e-6), (1e3, 1e3)], 2))
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2)])
+def test_loads_of_a_car_with_locked_wheels_are_those_of_its_friction(order, meter, kilogram):
+    """Front wheels carry more, since the friction acts below the center of mass; left and right wheels carry alike."""
+    force = kilogram * meter
+    system = car(order, locked=True, speed=2.0, meter=meter, kilogram=kilogram)
+    result = quirk.simulate(system, 0.2, output=0.1)
+    weight, height = 6.0 * 9.81, (4.0 * 0.25 + 2.0 * 0.15) / 6.0
+    moved = 0.6 * weight * height / 0.8  # from the rear wheels to the front wheels
+    for k in range(4):
+        normal = weight / 4 + (moved if k < 2 else -moved) / 2
+        loads = result[f"tire {k}"].force()[:2] / force
+        np.testing.assert_allclose(loads, [[0, 0, normal]] * 2, rtol=0, atol=1e-9 * weight)
+        drag = result[f"rub {k}"].force()[:2] / force
+        np.testing.assert_allclose(drag, [[-0.6 * normal, 0, 0]] * 2, rtol=0, atol=1e-9 * weight)
+        np.testing.assert_allclose(result.multipliers[f"tire {k}"][:2] / force, normal, rtol=0, atol=1e-9 * weight)
+        vertical = result[f"axle {k}"].force()[:2, 2] / force
+        np.testing.assert_allclose(vertical, 0.5 * 9.81 - normal, rtol=0, atol=1e-9 * weight)
+
+
+def test_loads_of_a_car_stay_within_their_cones_when_a_wheel_spins(tmp_path):
+    """At first all wheels roll, and each friction has two components; then one slides, and some rows are redundant."""
+    result = quirk.simulate(car(torque=6.0), 0.6, output=0.1)
+    assert [event.name for event in result.events] == ["rub 0"]
+    for k in range(4):
+        normal, drag = result[f"tire {k}"].force()[:, 2], result[f"rub {k}"].force()
+        assert (normal > 0).all()
+        # Events are located to 1e-6 of the load.
+        assert (np.linalg.norm(drag, axis=1) <= 0.6 * normal * (1 + 1e-6)).all()
+        slips = result.multipliers[f"rub {k}"]
+        held = result[f"rub {k}"].sticking
+        np.testing.assert_allclose(np.linalg.norm(slips, axis=1)[held], np.linalg.norm(drag, axis=1)[held], atol=1e-9)
+    rub, tire = result["rub 0"].force()[-1], result["tire 0"].force()[-1]
+    assert np.linalg.norm(rub) == pytest.approx(0.6 * tire[2], rel=1e-9)
+    result.save(tmp_path / "car.nc")

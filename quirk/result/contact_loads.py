@@ -171,7 +171,19 @@ class ContactLoads:
 
         The loads act on body j; the torque is about the joint point of body j.
         """
-        found: dict[str, np.ndarray] = {}
+        return self._loads_and_forces[0]
+
+    @property
+    def forces(self) -> dict[str, np.ndarray]:
+        """Forces along the gap (nt, 1) and the c slip components (nt, c), N, of contacts that share a load.
+
+        They are given by the names of the contacts and of sticking friction.
+        """
+        return self._loads_and_forces[1]
+
+    @cached_property
+    def _loads_and_forces(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        loads, forces, nt = dict[str, np.ndarray](), dict[str, np.ndarray](), len(self._openings)
         for group in self._groups():
             numbers = [number for contact in group for number in (contact.number, *contact.slips)]
             numbers += [number for contact in group for number in contact.rubs]
@@ -181,11 +193,26 @@ class ContactLoads:
                 times += [] if holds else [float(self._segment.time[row])]
                 exerted = self._gaps.impulses(self._segment.flat[row], opening.subset(numbers), numbers, z)
                 for name in {*self._names(group), *exerted}:
-                    array = found.setdefault(name, np.zeros((len(self._openings), 2, 3)))
+                    array = loads.setdefault(name, np.zeros((nt, 2, 3)))
                     if name in exerted:
                         array[row] = exerted[name].force, exerted[name].torque
+                for name, places in self._places(group):
+                    forces.setdefault(name, np.zeros((nt, len(places))))[row] = z[places]
             if times:
                 self._warn(group, times)
+        return loads, forces
+
+    def _places(self, group: Sequence[ClosedContact]) -> list[tuple[str, list[int]]]:
+        """Return the indices of the gap and of the slip components of each contact among those of its group.
+
+        They are given by the names of the contacts and of sticking friction.
+        """
+        found, first = list[tuple[str, list[int]]](), 0
+        for contact in group:
+            found.append((self._gaps.contact_points[contact.number].constraint.name, [first]))
+            slips = [*range(first + 1, first := first + 1 + len(contact.slips))]
+            if contact.friction is not None and slips:
+                found.append((contact.friction.name, slips))
         return found
 
     def _warn(self, group: Sequence[ClosedContact], times: Sequence[float]) -> None:

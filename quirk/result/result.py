@@ -515,12 +515,14 @@ class Result(Renamed, ResultOutput):
     def multipliers(self) -> dict[str, np.ndarray]:
         """Multipliers (nt, m) of the m rows of each constraint, by name; zero while the constraint is inactive.
 
-        The multipliers of sticking friction are the friction forces along its slip, N.
+        The multipliers of sticking friction are the friction forces along its slip, N. Where contacts share a load,
+        they are those of the reported loads.
         """
         return self._by_name([
             {name: (segment.dynamics.multipliers + shares.multipliers)[:, rows]
-             for name, rows in segment.model.joint_rows.items()} | shares.efforts
-            for segment, shares in zip(self.segments, self._shares, strict=True)
+             for name, rows in segment.model.joint_rows.items()}
+            | shares.forces | (contacts.forces if contacts is not None else {})
+            for segment, shares, contacts in zip(self.segments, self._shares, self._contact_loads, strict=True)
         ])  # fmt: skip
 
     @cached_property

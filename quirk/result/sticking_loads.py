@@ -1,15 +1,16 @@
 """Distribution of loads that sticking joints and contacts share with each other or with joints, along one segment.
 
 Members are the sticking joints and the closed contacts. The r rows are the slip components of sticking joints and the
-gaps and slip components of closed contacts, with forces f (r,) along them. The model of a segment contains a maximal
-independent subset of these rows. A force along another row is balanced by multipliers of the model's rows: a
-redistribution of load, which does not change the motion. Of all distributions within the limits of friction, that of
-least sum of c_i f_i^2 is reported, with compliances c_i in inverse proportion to the limits L_i.
+gaps and slip components of closed contacts, with forces f (r,) along them; of a sliding contact the gap alone. The
+model of a segment contains a maximal independent subset of these rows. A force along another row is balanced by
+multipliers of the model's rows: a redistribution of load, which does not change the motion. Of all distributions within
+the limits of friction, that of least sum of c_i f_i^2 is reported, with compliances c_i in inverse proportion to the
+limits L_i.
 
 Limits of `Friction` depend on the loads of joints, which the redistributed forces z change: L = static N(z), with the
 coefficient of static friction and the normal load N. The distribution is a fixed point, z = argmin sum of c_i(z)
 f_i(z)^2 within the limits L(z), found by iteration. Where no distribution is within the limits, a warning is issued.
-Normal loads of sliding friction are kept, as they determine the motion.
+Normal loads of sliding friction are those of the run, as they determine the motion.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as np
 
 from ..analysis.contact.contact_kinematics import Gaps
 from ..analysis.contact.friction_modes import FrictionModes
+from ..dynamics.contact.contact_modes import DEPENDENT
 from ..dynamics.contact.load_sharing import MIN_SHARE, groups_by_projector
 from ..errors import outside
 from ..forces import ForceElement, Friction, JointFriction
@@ -50,12 +52,12 @@ class SharedLoads:
     Attributes
     ----------
     multipliers : (nt, m) changes of the multipliers of the model's m rows
-    efforts : (nt, 1) force along the slip, N, of each sticking joint without a row, by name
+    forces : (nt, c) forces along the c rows, N, of contacts and sticking friction that lack a row, by name
     loads : (nt, 2, 3) changes of force and torque, N and N m, inertial frame, of constraints and friction by name
     """
 
     multipliers: np.ndarray
-    efforts: dict[str, np.ndarray]
+    forces: dict[str, np.ndarray]
     loads: dict[str, np.ndarray]
 
     def shared(self, length: float) -> frozenset[str]:
@@ -106,19 +108,23 @@ class StickingLoads:
             # The balancing loads are reused while the poses do not change.
             if row == 0 or self._moved(last, row):
                 balancing, last = balancing_loads(self._gaps, segment, self._members, solver, place, row), row
+            multipliers = segment.dynamics.multipliers[row]
+            present, ways = self._forces(multipliers, balancing)
+            start = self._sliding(multipliers, present, ways, balancing)
             base = {name: load[row] for name, load in joint_loads.items()}
+            for size, loads in zip(start, balancing.loads, strict=True):
+                for name, load in loads.items():
+                    base[name] = base.get(name, 0.0) + size * load
             limits = Limits(self._members, self._frictions, segment.state_at(row), base, balancing.loads)
-            z, exceeding = self._shared(segment.dynamics.multipliers[row], balancing, limits)
+            z, exceeding = self._shared(present + ways @ start, ways, balancing, limits)
+            z = z + start
             if exceeding:
                 beyond[row] = exceeding
             found.multipliers[row] = z @ balancing.multipliers
             for size, loads in zip(z, balancing.loads, strict=True):
                 for name, load in loads.items():
                     found.loads.setdefault(name, np.zeros((nt, 2, 3)))[row] += size * load
-            for member in self._members:
-                if member.friction is not None and member.own == (None,):
-                    effort = found.efforts.setdefault(member.name, np.zeros((nt, 1)))
-                    effort[row] = z[balancing.numbers.index(member.numbers[0])]
+            self._store_forces(found.forces, present + ways @ z, row)
         if beyond:
             self._warn(beyond)
         return found
@@ -165,15 +171,51 @@ class StickingLoads:
         turn = np.abs(state.orientation[two] - state.orientation[one]).max()
         return bool(max(turn, np.abs(state.position[two] - state.position[one]).max() / length) > SAME)
 
+    def _store_forces(self, into: dict[str, np.ndarray], forces: np.ndarray, row: int) -> None:
+        """Store the forces (r,) along the rows of members that lack a row, at output index `row`, by name."""
+        first, nt = 0, len(self._segment.time)
+        for member in self._members:
+            own = forces[first : first + len(member.own)]
+            first += len(member.own)
+            for name, part in member.forces:
+                if None in member.own[part]:
+                    into.setdefault(name, np.zeros((nt, len(own[part]))))[row] = own[part]
+
+    def _sliding(
+        self, multipliers: np.ndarray, present: np.ndarray, ways: np.ndarray, balancing: BalancingLoads
+    ) -> np.ndarray:
+        """Return forces (d,) along the rows that the model lacks with which sliding contacts have their normal loads.
+
+        The normal loads are those with which the run has computed their friction, weighted sums of the model's
+        `multipliers` (m,). For `present`, `ways` and `balancing` see `_forces`.
+        """
+        found, wanted, model = np.zeros(len(balancing.rows)), dict[int, float](), self._segment.model
+        ends = np.cumsum([0, *(len(member.own) for member in self._members)]).tolist()
+        spans = [range(*pair) for pair in pairwise(ends)]
+        for member, span in zip(self._members, spans, strict=True):
+            if member.slides is not None:
+                wanted[span.start] = sum(
+                    weight * multipliers[model.joint_rows[name].start + own]
+                    for name, own, weight in member.slides.shares
+                )
+        movable = [member.divides or member.slides is not None for member in self._members]
+        changed = {row for span, moves in zip(spans, movable, strict=True) if moves for row in span}
+        columns = [d for d, row in enumerate(balancing.rows) if row in changed]
+        if wanted and columns:
+            rows = [*wanted]
+            lacking = np.array([*wanted.values()]) - present[rows]
+            found[columns] = np.linalg.lstsq(ways[np.ix_(rows, columns)], lacking, rcond=DEPENDENT)[0]
+        return found
+
     def _shared(
-        self, multipliers: np.ndarray, balancing: BalancingLoads, limits: Limits
+        self, present: np.ndarray, ways: np.ndarray, balancing: BalancingLoads, limits: Limits
     ) -> tuple[np.ndarray, list[str]]:
         """Return the forces (d,) along the d rows that the model lacks, and the names of members outside their limits.
 
-        `multipliers` (m,) are the model's multipliers without these forces, `balancing` are the loads that balance unit
-        forces along these rows, and `limits` the limits of friction.
+        `present` (r,) are the forces along all rows without the forces to be found, `ways` (r, d) their changes per
+        unit of them, `balancing` are the loads that balance unit forces along these rows, and `limits` the limits of
+        friction.
         """
-        present, ways = self._forces(multipliers, balancing)
         groups, none = self._groups(ways, balancing), np.zeros(len(balancing.rows))
         if not groups:
             return none, self._beyond(present, limits(none))
@@ -273,6 +315,8 @@ class StickingLoads:
         for member, bound in zip(self._members, bounds, strict=True):
             own = forces[first : first + len(member.own)]
             first += len(member.own)
+            if member.slides is not None:
+                continue
             limit, across = bound, own
             if member.friction is None:
                 limit, across = min(own[0], 0.0) if len(own) == 1 else member.coefficient * own[0], own[1:]

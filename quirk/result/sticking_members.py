@@ -1,4 +1,4 @@
-"""Sticking joints and closed contacts that share a load, with the limits of their friction.
+"""Sticking joints and closed contacts that share a load, with the limits of their friction; and sliding contacts.
 
 Forces are along the slip components, N. The limit of `JointFriction` is constant; that of `Friction` in a joint is the
 coefficient of static friction times the normal load N of the joint.
@@ -27,15 +27,18 @@ from .segment import Segment
 
 @dataclass(frozen=True)
 class StickingMember:
-    """A sticking joint or a closed contact that does not slide.
+    """A sticking joint or a closed contact.
 
     Attributes
     ----------
     name : name of the friction element of the joint, or of the contact
-    numbers : indices of its rows among all gaps and slip components; for a contact the gap comes first
+    numbers : indices of its rows among all gaps and slip components; for a contact the gap comes first, and for a
+        sliding contact the gap alone is listed
     own : index of each row among the rows of the model, or None if the model has no such row
     friction : friction element of the joint, or None for a contact
     coefficient : coefficient of static friction of the contact
+    holding : name of the friction element of a contact that sticks
+    slides : friction element of a contact that slides, whose normal load is that of the run
     """
 
     name: str
@@ -43,11 +46,21 @@ class StickingMember:
     own: tuple[int | None, ...]
     friction: JointFriction | Friction | None
     coefficient: float = 0.0
+    holding: str | None = None
+    slides: Friction | None = None
 
     @property
     def divides(self) -> bool:
-        """Whether the load can be redistributed: of a contact, or of a joint with at most two slip components."""
-        return self.friction is None or len(self.numbers) < LOADS
+        """Whether the load can be redistributed: not of sliding contacts, nor of joints with three slip components."""
+        return self.slides is None and (self.friction is None or len(self.numbers) < LOADS)
+
+    @property
+    def forces(self) -> list[tuple[str, slice]]:
+        """Names of the constraint or friction elements to which its rows belong, each with these rows."""
+        if self.friction is not None:
+            return [(self.name, slice(None))]
+        normal = [(self.name, slice(1))]
+        return normal if self.holding is None else [*normal, (self.holding, slice(1, None))]
 
     def lever(self, length: float) -> float:
         """Return the lever arm, m, that makes the force along the slip of a joint comparable with torques.
@@ -85,22 +98,22 @@ def joint_members(system: System, gaps: Gaps, segment: Segment) -> list[Sticking
 
 
 def contact_members(gaps: Gaps, segment: Segment, contacts: ContactLoads | None) -> list[StickingMember]:
-    """Return the closed contacts that do not slide, except those whose shared loads `contacts` computes."""
+    """Return the closed contacts, except those whose shared loads `contacts` computes."""
     if contacts is None:
         return []
     found, model = list[StickingMember](), segment.model
     for contact in contacts.closed:
         name = gaps.contact_points[contact.number].constraint.name
-        if contact.slides is not None or name in contacts.shared:
+        if name in contacts.shared:
             continue
         own = dict[int, int]()
-        for constraint, numbers in contacts.rows_of([contact]):
-            own |= zip(numbers, range(model.rows)[model.joint_rows[constraint]], strict=True)
-        own_numbers = (contact.number, *contact.slips)
-        friction = contact.friction.static if contact.friction is not None and contact.slips else 0.0
-        found.append(
-            StickingMember(name, own_numbers, tuple(own.get(number) for number in own_numbers), None, friction)
-        )
+        for constraint, listed in contacts.rows_of([contact]):
+            own |= zip(listed, range(model.rows)[model.joint_rows[constraint]], strict=True)
+        numbers = (contact.number, *contact.slips)
+        held = contact.friction if contact.friction is not None and contact.slips else None
+        static, holding = (0.0, None) if held is None else (held.static, held.name)
+        rows = tuple(own.get(number) for number in numbers)
+        found.append(StickingMember(name, numbers, rows, None, static, holding, contact.slides))
     return found
 
 

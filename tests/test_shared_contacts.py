@@ -392,8 +392,11 @@ def test_a_box_leaves_a_wall_when_the_run_begins(seed, scale):
 WHEELS = [(0.4, 0.3), (0.4, -0.3), (-0.4, 0.3), (-0.4, -0.3)]
 
 
-def car(order=(0, 1, 2, 3), *, locked=False, speed=0.0, torque=0.0, meter=1.0, kilogram=1.0):
-    """A chassis on four balls, with a motor whose torque grows at wheel 0; `locked` wheels are fixed to the chassis."""
+def car(order=(0, 1, 2, 3), *, locked=False, speed=0.0, torque=0.0, brake=None, meter=1.0, kilogram=1.0):
+    """A chassis on four balls that roll, or are `locked`, with a motor whose torque grows at wheel 0.
+
+    `brake` is a function that returns a part on the axle of wheel 3.
+    """
     radius, force = 0.15 * meter, kilogram * meter
     size = np.array([1.0, 0.5, 0.1]) * meter
     velocity = [speed * meter, 0, 0]
@@ -401,7 +404,10 @@ def car(order=(0, 1, 2, 3), *, locked=False, speed=0.0, torque=0.0, meter=1.0, k
     parts = [chassis]
     for k in order:
         center = [*(np.array(WHEELS[k]) * meter), radius]
-        wheel = Body.sphere(f"wheel {k}", 0.5 * kilogram, radius, position=center, velocity=velocity)
+        spin = [0, 0 if locked else speed * meter / radius, 0]
+        wheel = Body.sphere(
+            f"wheel {k}", 0.5 * kilogram, radius, position=center, velocity=velocity, angular_velocity=spin
+        )
         kind = quirk.Fixed if locked else quirk.Revolute
         axle = kind(f"axle {k}", chassis, wheel, point=center, **({} if locked else {"axis": "y"}))
         tire = quirk.Contact(f"tire {k}", GROUND, wheel, on_i=surface.plane(), on_j=surface.sphere(radius))
@@ -409,6 +415,8 @@ def car(order=(0, 1, 2, 3), *, locked=False, speed=0.0, torque=0.0, meter=1.0, k
         if k == 0 and torque:
             motor = quirk.Motion.polynomial([0, torque * force * meter])
             parts.append(quirk.JointTorque("motor", axle, motor))
+        if k == 3 and brake is not None:
+            parts += brake(axle)
     return quirk.System(parts, gravity=[0, 0, -9.81 * meter])
 
 
@@ -447,3 +455,42 @@ def test_loads_of_a_car_stay_within_their_cones_when_a_wheel_spins(tmp_path):
     rub, tire = result["rub 0"].force()[-1], result["tire 0"].force()[-1]
     assert np.linalg.norm(rub) == pytest.approx(0.6 * tire[2], rel=1e-9)
     result.save(tmp_path / "car.nc")
+
+
+def _rotor(axle):
+    """A brake torque, and a rotor that has nothing to do with the car, with friction of its bearing."""
+    rotor = Body.sphere("rotor", 1.0, 0.1, position=[5, 5, 1], angular_velocity=[0, 0, 3])
+    bearing = quirk.Revolute("bearing", GROUND, rotor, point=[5, 5, 1], axis="z")
+    rub = quirk.JointFriction("rub", bearing, coulomb=1e-3, sticking=True)
+    return [quirk.JointTorque("brake", axle, -1.8), rotor, bearing, rub]
+
+
+BRAKES = {
+    "torque": lambda axle: [quirk.JointTorque("brake", axle, -1.8)],
+    "friction": lambda axle: [quirk.JointFriction("brake", axle, coulomb=1.8, sticking=True)],
+    "rotor": _rotor,
+}
+
+
+@pytest.mark.parametrize("kind", BRAKES)
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 0, 2)])
+def test_wheels_roll_as_long_as_there_is_any_way_to_share_the_load(order, kind):
+    """Friction that slides elsewhere, as in a brake, does not change that."""
+    result = quirk.simulate(car(order, speed=1.0, brake=BRAKES[kind]), 0.1, output=0.05)
+    inertia = 0.4 * 0.5 * 0.15**2
+    deceleration = 1.8 / 0.15 / (6.0 + 4 * inertia / 0.15**2)
+    assert len(result.events) == 0
+    assert result["chassis"].velocity[-1, 0] == pytest.approx(1.0 - 0.1 * deceleration, abs=1e-9)
+    for k in range(4):
+        normal, drag = result[f"tire {k}"].force()[:, 2], result[f"rub {k}"].force()
+        assert result[f"rub {k}"].sticking.all()
+        assert (np.linalg.norm(drag, axis=1) <= 0.6 * normal * (1 + 1e-9)).all()
+
+
+def test_a_brake_that_breaks_away_leaves_the_wheels_rolling():
+    """The motor of wheel 0 overcomes a brake beside it; the load of the wheels is shared anew at that event."""
+    system = car(torque=6.0, brake=lambda axle: [quirk.JointFriction("brake", axle, coulomb=0.2, sticking=True)])
+    result = quirk.simulate(system, 0.3, output=0.05)
+    assert {event.name for event in result.events} == {"brake"}
+    wheels = [result[f"wheel {k}"].angular_velocity[-1, 1] * 0.15 for k in range(4)]
+    np.testing.assert_allclose(wheels, result["chassis"].velocity[-1, 0], rtol=0, atol=1e-9)

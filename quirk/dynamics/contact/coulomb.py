@@ -18,9 +18,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
+from ..model.friction_normal_load import ConstantLoad
 from .compliance import modes_of_compliant_contacts
 from .contact_modes import (
     DEPENDENT,
@@ -47,6 +49,8 @@ AT_LIMIT = 1e-10
 COEFFICIENT_REDUCTION = 1e-6
 # Maximum number of mode changes in a search, and of visits to the same modes (cycling).
 MAX_MODE_CHANGES, MAX_VISITS = 100, 8
+# Largest number of joints at their limit of friction for which all combinations of slip directions are tried.
+MOST_AT_LIMIT = 4
 # Accuracy of loads from the compliance limit, over the largest load.
 COMPLIANCE_ACCURACY = 1e-6
 # Tensile loads of contacts below this fraction of the largest force are round-off, in this search and in runs.
@@ -98,13 +102,35 @@ def _rows_are_dependent(problem: ContactProblem, contacts: Sequence[int]) -> boo
 
 
 def _all_sticking(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | None:
-    """Return the contact modes in which all contacts, and all friction elements that do not slide yet, stick.
+    """Return the contact modes in which all friction sticks that does not slide yet and is not at its limit.
 
-    Sliding contacts that would be in tension are opened. The result is None if the loads violate an inequality.
+    Friction at its limit slides: of joints with a constant limit and one slip component, whose force is then known; the
+    result is None for other friction. Sliding contacts that would be in tension are opened. The result is None if the
+    loads violate an inequality.
     """
-    if any(element.at_limit for element in problem.elements):
+    at_limit = [k for k, element in enumerate(problem.elements) if element.at_limit]
+    if len(at_limit) > MOST_AT_LIMIT or not all(_has_known_limit(problem.elements[k]) for k in at_limit):
         return None
-    joints = [element for element in problem.elements if element.contact is None]
+    for signs in product((1.0, -1.0), repeat=len(at_limit)):
+        elements = [*problem.elements]
+        for k, sign in zip(at_limit, signs, strict=True):
+            elements[k] = replace(elements[k], slip_direction=np.array([sign]), at_limit=False)
+        modes = _others_sticking(replace(problem, elements=elements), contacts)
+        if modes is not None and all(
+            sign * modes.w[problem.elements[k].rows[0]] > -modes.zero_threshold[problem.elements[k].rows[0]]
+            for k, sign in zip(at_limit, signs, strict=True)
+        ):
+            return modes
+    return None
+
+
+def _has_known_limit(element: FrictionElement) -> bool:
+    return isinstance(element.normal_load, ConstantLoad) and len(element.rows) == 1
+
+
+def _others_sticking(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | None:
+    """Return the contact modes in which all contacts, and all friction elements that do not slide yet, stick."""
+    joints = [element for element in problem.elements if element.contact is None and element.slip_direction is None]
     driven = [row for element in joints for row in element.rows if problem.W[row, row] == 0]
     if (np.abs(problem.q) > problem.zero_threshold(np.zeros(len(problem.q))))[driven].any():
         return None

@@ -35,6 +35,11 @@ def loads_with_all_sticking(
     run, and the normal forces of sliding contacts must be positive. The margin is then the largest one over all
     redistributions of load among sticking and sliding contacts, with sliding friction proportional to its normal force.
     """
+    known = _constant_friction(elements, len(W))
+    if known is not None:
+        others = [element for element in elements if not _is_constant(element)]
+        found = loads_with_all_sticking(W, q + W @ known, contacts, others, compliance)
+        return None if found is None else (found[0] + known, found[1])
     supports = _supports(W, contacts, elements)
     static = _static_loads(W, q, supports, elements, compliance) if supports is not None else None
     if supports is None or static is None:
@@ -60,6 +65,24 @@ def loads_with_all_sticking(
     return B @ shared, margin
 
 
+def _is_constant(element: FrictionElement) -> bool:
+    """Whether a friction element slides with a constant force, as `JointFriction` does."""
+    return element.slip_direction is not None and isinstance(element.normal_load, ConstantLoad)
+
+
+def _constant_friction(elements: Sequence[FrictionElement], count: int) -> np.ndarray | None:
+    """Return the forces of sliding friction that do not depend on other loads, along all rows, or None without any.
+
+    `count` is the number of rows.
+    """
+    forces, found = np.zeros(count), False
+    for element in elements:
+        if element.slip_direction is not None and isinstance(element.normal_load, ConstantLoad):
+            forces[element.rows] = -element.coefficient * element.normal_load.value * element.slip_direction
+            found = True
+    return forces if found else None
+
+
 @dataclass(frozen=True)
 class _Support:
     """A closed contact, or a joint with sticking friction, among which the load is distributed.
@@ -81,9 +104,9 @@ class _Support:
 def _supports(W: np.ndarray, contacts: Sequence[int], elements: Sequence[FrictionElement]) -> list[_Support] | None:
     """Return the contacts, in their order, and the joints with sticking friction that carry load at rest.
 
-    The result is None if there are elements of other types: joints that slide, ball joints with friction, contacts with
-    several friction elements or with slip along a line. W (r, r) are the accelerations per unit force along each row,
-    and `elements` are the friction elements.
+    The result is None if there are elements of other types: joints that slide with a friction that depends on their
+    load, ball joints with friction, contacts with several friction elements or with slip along a line. W (r, r) are the
+    accelerations per unit force along each row, and `elements` are the friction elements.
     """
     found = []
     for c in contacts:

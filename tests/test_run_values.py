@@ -160,6 +160,10 @@ def test_saved_runs_go_on_with_values_that_are_set_back():
     run.advance(0.1)
     assert abs(run["puck"].position[0] - (0.5 * 2 * 0.1**2 + 0.2 * 0.1 + 0.5 * 3 * 0.1**2)) < 1e-12
     other = quirk.Run(run.system, rtol=1e-6)
+    with pytest.raises(quirk.InputError, match='differs in JointForce "push"'):  # made with another value
+        other.restore(pickle.loads(pickle.dumps(saved)))
+    change(1.0)
+    other = quirk.Run(run.system, rtol=1e-6)
     other.restore(pickle.loads(pickle.dumps(saved)))
     change(2.0)
     other.advance(0.1)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dis
 import functools
 import types
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .outputs_of_calls import CallSite, calls_of
+from .outputs_of_calls import VARIABLES, CallSite, calls_of, start_of
 
 # Built-in functions without side effects other than printing. Functions such as getattr, exec and globals, which may
 # access any name, are excluded.
@@ -79,6 +80,7 @@ class CodeUse:
     stored_globals, stored_cells, stored_names : global names, closure variables and attributes that the code sets
     mutates : whether the code assigns to elements or uses in-place operators, which modify lists and arrays
     calls : function calls in the code
+    filled : variables and attributes of which the code sets elements or calls a method that modifies their contents
     """
 
     known: bool
@@ -90,6 +92,7 @@ class CodeUse:
     stored_names: frozenset[str]
     mutates: bool
     calls: frozenset[CallSite]
+    filled: frozenset[str]
 
 
 @functools.lru_cache(4096)
@@ -122,7 +125,25 @@ def use_of(code: types.CodeType) -> CodeUse:
         stored_names=merged(stored, "stored_names"),
         mutates=in_place or out or any(i.opname in _CONTENTS for i in instructions) or any(u.mutates for u in inner),
         calls=merged(calls_of(instructions), "calls"),
+        filled=merged(_filled(instructions), "filled"),
     )
+
+
+def _filled(instructions: Sequence[dis.Instruction]) -> frozenset[str]:
+    """Return the variables and attributes whose contents are modified, such as "table" in ``self.table[key] = 0``.
+
+    Local variables and nested functions are excluded. An assignment or call and the expression that it modifies are
+    recognized by the same start position in the source.
+    """
+    last: dict[object, str] = {}
+    found = set()
+    for one in instructions:
+        start, name = start_of(one), str(one.argval)
+        if start in last and (one.opname in _CONTENTS or (one.opname in _READ and name in MUTATING)):
+            found.add(last[start])
+        if start is not None and (one.opname in VARIABLES or one.opname in _READ):
+            last[start] = name
+    return frozenset(found)
 
 
 def _is_dunder(name: str) -> bool:

@@ -55,6 +55,7 @@ class Effects:
     objects : functions, modules, classes and mutable objects that the function can access, by id
     names : attributes that the function reads
     stored_slots, stored_names : variables and attributes that the function sets
+    called_names : library functions and built-in methods that the function calls
     mutates : whether the function may modify the contents of the lists, arrays and other objects in `objects`
     fixed : whether the function reads only constants
     """
@@ -66,17 +67,20 @@ class Effects:
         self.names: set[str] = set()
         self.stored_slots: set[Any] = set()
         self.stored_names: set[str] = set()
+        self._filled: dict[int, Any] = {}
+        self._filled_names: set[str] = set()
         self._of_unknown: set[CallSite] = set()
-        self._called_names: set[str] = set()
+        self.called_names: set[str] = set()
         self._seen: dict[int, Any] = {}
         self._holders: dict[int, Any] = {}  # user modules, classes and objects, whose attributes are visited if named
         try:
             self._visit(function)
             self._visit_named()
+            self._add_filled()
         except (_UnknownError, RecursionError):
             self.known = self.fixed = False
         self.mutates |= any(not self._without_side_effect(name) for name in self.names)
-        names = self.names | self._called_names
+        names = self.names | self.called_names
         self.mutates |= any(call.may_give_output(of_module=False, names=names) for call in self._of_unknown)
 
     @property
@@ -88,6 +92,14 @@ class Effects:
     def remembers(self) -> bool:
         """Whether the function sets a variable or attribute that it also reads, so that calls are not independent."""
         return bool(self.stored_slots & self.slots) or bool(self.stored_names & self.names and self._holders)
+
+    def sets(self, owner: Any, name: str) -> bool:
+        """Whether the function sets the attribute `name` of the object `owner`, of which it reads the attributes."""
+        return name in self.stored_names and id(owner) in self.objects
+
+    def fills(self, x: Any) -> bool:
+        """Whether the function modifies the contents of the object x, by the name under which it reads it."""
+        return id(x) in self._filled
 
     def may_change(self, other: Effects) -> bool:
         """Whether this function may modify outside values that the function with the effects `other` reads."""
@@ -143,6 +155,13 @@ class Effects:
                 done.add((key, name))
                 self._visit(attributes_of(self._holders[key])[name])
 
+    def _add_filled(self) -> None:
+        """Record the attributes whose contents the function modifies."""
+        for holder in self._holders.values():
+            own = attributes_of(holder)
+            for name in self._filled_names & own.keys():
+                self._filled[id(own[name])] = own[name]
+
     def _visit(self, x: Any) -> None:
         x = python_of(x)
         if type(x) in LEAVES or isinstance(x, np.generic) or id(x) in self._seen:
@@ -178,6 +197,8 @@ class Effects:
         self.objects[id(x)] = x
         use = use_of(x.__code__)
         self._add_use(use)
+        if use.filled:
+            self._filled.update((id(value), value) for name, value in _variables(x).items() if name in use.filled)
         for call in use.calls:
             self._note_call(x, call)
         self.stored_slots |= {(id(x.__globals__), name) for name in use.stored_globals}
@@ -234,6 +255,7 @@ class Effects:
         self.names |= use.names
         self.stored_names |= use.stored_names
         self.mutates |= use.mutates
+        self._filled_names |= use.filled
 
     def _visit_module(self, x: types.ModuleType) -> None:
         root = x.__name__.partition(".")[0]
@@ -287,7 +309,7 @@ class Effects:
         if name in SETTING:
             raise _UnknownError
         self.mutates |= name not in ATTRIBUTES
-        self._called_names.add(name)
+        self.called_names.add(name)
 
     def _visit_object(self, x: Any) -> None:
         kind = type(x)

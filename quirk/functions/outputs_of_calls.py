@@ -20,7 +20,8 @@ _BEFORE_OUTPUT = {
     # These exist as functions only.
     "concatenate": 1, "stack": 1, "outer": 1, "fft": 3, "fix": 0,
 }  # fmt: skip
-_VARIABLES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"}
+# Operations that read a variable which is not local.
+VARIABLES = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
 _CALLS = {"CALL", "CALL_KW", "CALL_FUNCTION_EX"}
 
@@ -68,21 +69,21 @@ def calls_of(instructions: Sequence[dis.Instruction]) -> frozenset[CallSite]:
     variables: dict[object, str] = {}
     names: dict[object, set[str]] = {}
     for one in instructions:
-        if one.opname in _VARIABLES:
-            variables.setdefault(_start(one), str(one.argval))
+        if one.opname in VARIABLES:
+            variables.setdefault(start_of(one), str(one.argval))
         elif one.opname in _ATTRIBUTES:
-            names.setdefault(_start(one), set()).add(str(one.argval))
+            names.setdefault(start_of(one), set()).add(str(one.argval))
     found = set()
     for one in instructions:
         if one.opname in _CALLS:
-            start = _start(one)
+            start = start_of(one)
             given = math.inf if one.opname == "CALL_FUNCTION_EX" else int(one.arg or 0)
             variable = variables.get(start) if start is not None else None
             found.add(CallSite(variable, frozenset(names.get(start, ())), given))
     return frozenset(found)
 
 
-def _start(instruction: dis.Instruction) -> object:
+def start_of(instruction: dis.Instruction) -> object:
     """Return the source position at which the expression of an instruction starts, or None if it is not recorded."""
     places = instruction.positions
     if places is None or places.lineno is None or places.col_offset is None:

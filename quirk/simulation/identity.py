@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from functools import cached_property
 
 from ..bodies.body import GROUND
 from ..events import Event
+from ..functions.digest import Digests, digest, has_functions
 from ..system.system import System
-from ..util.digest import digest
+from .hybrid.event_functions import other_called_functions
 
 
 def part_names(system: System) -> dict[int, str]:
@@ -15,17 +17,40 @@ def part_names(system: System) -> dict[int, str]:
     return {id(part): part.name for part in [GROUND, *system]}
 
 
-def part_digests(system: System, events: Iterable[Event]) -> dict[str, str]:
-    """Return a digest of each part (body, constraint, force) of a system and of each event of a run, by name.
+class PartDigests:
+    """Digests of the parts of a system (bodies, constraints, forces) and of the events of a run, by name.
 
-    Functions are compared by their code and the values contained in them, not by global variables of their modules.
+    Functions are compared by their code and by the values that they read when this object is created, except those that
+    functions of the run set.
+
+    Parameters
+    ----------
+    system : System
+    events : events of the run
+
+    Attributes
+    ----------
+    unknown : names of the types of objects that functions read and that cannot be compared, by part or event
     """
-    names = part_names(system)
-    found = {}
-    for part in [*system, *(event for event in events if id(event) not in names)]:
-        others = {key: name for key, name in names.items() if key != id(part)}
-        found[f"{part}"] = digest(part, others)
-    return found
+
+    def __init__(self, system: System, events: Sequence[Event]) -> None:
+        names = part_names(system)
+        self._parts = [*system, *(event for event in events if id(event) not in names)]
+        self._digests = Digests(names, other_called_functions(system, events))
+        self._of_functions: dict[int, str] = {}
+        self.unknown: dict[str, list[str]] = {}
+        for part in self._parts:
+            if has_functions(part, names):
+                self._of_functions[id(part)] = self._digests(part, id(part))
+                if self._digests.unknown:
+                    self.unknown[f"{part}"] = sorted(self._digests.unknown)
+                    self._digests.unknown.clear()
+
+    @cached_property
+    def by_name(self) -> dict[str, str]:
+        """Digest of each part and event by name, computed on first use because digests of large meshes take time."""
+        of_functions, digests = self._of_functions, self._digests
+        return {f"{part}": of_functions.get(id(part)) or digests(part, id(part)) for part in self._parts}
 
 
 def system_digest(system: System) -> str:

@@ -16,10 +16,10 @@ from ..events.actions import Follow
 from ..forces.elastic_rope import ElasticRope
 from ..forces.flanks import Flanks
 from ..forces.stick_slip import StickSlip
+from ..functions.digest import digest
 from ..result.segment_records import described_part, rebuilt_part, replacing_actions
 from ..system.system import System
-from ..util.digest import digest
-from .identity import part_digests, system_digest
+from .identity import PartDigests, system_digest
 
 # Maximum number of differences that the error of `restore` names.
 MOST_NAMED = 3
@@ -102,6 +102,8 @@ class SavedRun:
 class RunIdentity:
     """Digests of the system and of the arguments of a run, used to check that a snapshot belongs to the run.
 
+    Values that functions read are those at the start of the run.
+
     Parameters
     ----------
     system : System
@@ -110,23 +112,23 @@ class RunIdentity:
     """
 
     def __init__(self, system: System, events: Sequence[Event], options: Mapping[str, Any]) -> None:
-        self._system_and_events: tuple[System, Sequence[Event]] | None = system, events
+        self._system_and_digests: tuple[System, PartDigests] | None = system, PartDigests(system, events)
         self._options = {name: digest(value, {}) for name, value in options.items()}
 
     @cached_property
     def _parts(self) -> dict[str, str]:
         """Digests of the system and its parts, computed on first use because digests of large meshes take time."""
-        assert self._system_and_events is not None
-        system, events = self._system_and_events
+        assert self._system_and_digests is not None
+        system, digests = self._system_and_digests
         return {
             LISTED: digest([f"{part}" for part in system], {}),
             "gravity and active parts": system_digest(system),
-            **part_digests(system, events),
+            **digests.by_name,
         }
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the digests, which are the only content of a pickle."""
-        return {"_system_and_events": None, "_options": self._options, "_parts": self._parts}
+        return {"_system_and_digests": None, "_options": self._options, "_parts": self._parts}
 
     def differences(self, other: RunIdentity, *, same_parts: bool) -> list[str]:
         """Return the names of the arguments, bodies, constraints and forces that differ from another run.

@@ -1,0 +1,338 @@
+"""Digests of values, functions, bodies, constraints and forces that are the same in every process."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import operator
+import os
+import sys
+import sysconfig
+import types
+import warnings
+from collections.abc import Iterable, Mapping
+from importlib.machinery import EXTENSION_SUFFIXES
+from typing import Any
+
+import numpy as np
+
+from ..util.construction import ConstructorCall, made_with
+from .array_api import python_of
+from .code_use import use_of
+from .effects import MAKING, Effects
+from .object_kinds import CALLABLES, LIBRARIES, attributes_of, is_empty, is_user_made
+
+# Maximum nesting depth of digested values, well above that of the arguments of bodies, constraints and forces.
+DEEPEST = 100
+# Maximum number of functions, classes and objects that one digest includes, as for the analysis of side effects.
+MOST_OBJECTS = 20_000
+# Description of a value that functions set during a run: its value at the start may differ when a run is continued.
+SET_IN_RUN = ["set during the run"]
+# Folders of the standard library and of installed packages, whose functions and classes are described by name.
+_INSTALLED = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+# Modules of universal functions, which are known by name.
+_OF_UFUNCS = ("numpy", "scipy.special")
+# Types of class attributes that stand for attributes of the objects.
+_OF_SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType)
+# Functions and attributes that read attributes of an object whose names are not in the code.
+_READ_ALL = {"getattr", "vars", "dir", "astuple", "asdict", "attrgetter", "copy", "deepcopy", "__dict__", "__slots__"}
+
+
+def digest(value: Any, names: Mapping[int, str]) -> str:
+    """Return a digest of a value; equivalent values have equal digests, in every process.
+
+    `names` are the names of bodies, constraints and forces by id, which replace these objects.
+    """
+    return Digests(names)(value)
+
+
+def has_functions(value: Any, names: Mapping[int, str]) -> bool:
+    """Whether Python functions, or objects that functions may read, are among the arguments that made an object.
+
+    `names` are the names of bodies, constraints and forces by id, whose own arguments are not searched.
+    """
+    call = made_with(value)
+    if call is not None:
+        inner: Iterable[Any] = [part for part in call.arguments.values() if id(part) not in names]
+        return is_user_made(type(value)) or any(has_functions(part, names) for part in inner)
+    if isinstance(value, list | tuple):
+        return any(has_functions(part, names) for part in value)
+    return any(has_functions(part, names) for part in value.values()) if isinstance(value, dict) else callable(value)
+
+
+class Digests:
+    """Function that returns digests of values; equivalent values have equal digests, in every process.
+
+    A function is described by its code and by its outside values: the global names, closure variables and attributes
+    that it reads, directly or through other functions and objects. Values that the functions themselves set during a
+    run are excluded, such as counters and stored results.
+
+    Parameters
+    ----------
+    names : names of bodies, constraints and forces by id, which replace these objects
+    called : user functions that a run calls in addition to the digested ones, and that may set values
+
+    Attributes
+    ----------
+    unknown : names of the types of objects that could not be described, as far as digests have been computed
+    """
+
+    def __init__(self, names: Mapping[int, str], called: Iterable[Any] = ()) -> None:
+        self._names = names
+        self._writers = [effects for effects in map(Effects, called) if effects.known]
+        self._reads: frozenset[str] | None = None  # names of the attributes to describe, or None for all
+        self._in_function = False
+        self._numbers: dict[Any, tuple[int, Any]] = {}
+        self._whole: int | None = None
+        self._open: set[int] = set()
+        self.unknown: set[str] = set()
+
+    def __call__(self, value: Any, without: int | None = None) -> str:
+        """Return the digest of a value; `without` is the id of an object that its name does not replace."""
+        self._numbers, self._whole = {}, without
+        text = json.dumps(self._described(value, 0), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def _described(self, value: Any, depth: int) -> Any:
+        """Return a value as nested lists and dicts of strings; `depth` is the level of nesting."""
+        if depth > DEEPEST:
+            return self._unknown(value)
+        if id(value) in self._names and id(value) != self._whole:
+            return ["part", self._names[id(value)]]
+        if value is None or isinstance(value, str | bytes | int | bool | complex | range | type(...)):
+            return repr(value)
+        if isinstance(value, float | np.generic):
+            return repr(value.item() if isinstance(value, np.generic) else value)
+        if id(value) in self._open or any(writer.fills(value) for writer in self._writers):
+            return ["again"] if id(value) in self._open else SET_IN_RUN
+        self._open.add(id(value))
+        try:
+            return self._of_container(value, depth + 1)
+        finally:
+            self._open.discard(id(value))
+
+    def _of_container(self, value: Any, depth: int) -> Any:
+        """Return the description of an object that contains others, at the level of nesting `depth` of these."""
+        if isinstance(value, np.ndarray) and value.dtype != object:
+            return [value.dtype.str, list(value.shape), hashlib.sha256(value.tobytes()).hexdigest()]
+        call = made_with(value)
+        if call is not None:
+            return self._of_part(value, call, depth)
+        user_made = is_user_made(type(value))
+        if isinstance(value, list | tuple | np.ndarray):
+            listed = [self._described(one, depth) for one in value]
+            return [listed, self._of_function(value, depth)] if user_made else listed
+        if isinstance(value, Mapping):
+            items = {self._key(key, depth): self._described(value[key], depth) for key in sorted(value, key=str)}
+            return [items, self._of_function(value, depth)] if user_made else items
+        if isinstance(value, set | frozenset):
+            return sorted((self._described(one, depth) for one in value), key=json.dumps)
+        return self._of_function(value, depth)
+
+    def _key(self, key: Any, depth: int) -> str:
+        plain = key is None or isinstance(key, str | int | float)
+        return str(key) if plain else json.dumps(self._described(key, depth))
+
+    def _of_part(self, value: Any, call: ConstructorCall, depth: int) -> Any:
+        """Return the description of an object with a recorded constructor call, such as a body or a motion."""
+        described = [call.maker.__qualname__, self._described(call.arguments, depth)]
+        if not is_user_made(type(value)):
+            return described
+        members = [member for base in _user_bases(type(value)) for member in vars(base).values()]
+        methods = [types.MethodType(member, value) for member in members if isinstance(member, types.FunctionType)]
+        return [*described, self._with_reads(value, map(Effects, methods), depth)]
+
+    def _of_function(self, value: Any, depth: int) -> Any:
+        """Return the description of a function, or of an object that may be called or that functions read."""
+        return self._of_object(value, depth) if self._in_function else self._with_reads(value, [Effects(value)], depth)
+
+    def _with_reads(self, value: Any, functions: Iterable[Effects], depth: int) -> Any:
+        """Return the description of an object with the attributes that functions with the given effects read."""
+        effects, before = list(functions), (self._reads, self._in_function, self._writers)
+        names = frozenset[str]().union(*(one.names for one in effects))
+        everything = any(not one.known or one.called_names & _READ_ALL for one in effects) or names & _READ_ALL
+        self._reads, self._in_function = None if everything else names, True
+        self._writers = [*self._writers, *(one for one in effects if one.known)]
+        try:
+            return self._of_object(value, depth)
+        finally:
+            self._reads, self._in_function, self._writers = before
+
+    def _of_object(self, value: Any, depth: int) -> Any:
+        """Return the description of a function, class or object, once in each digest."""
+        value = python_of(value)
+        if id(value) in self._numbers:
+            return ["again", self._numbers[id(value)][0]]
+        if len(self._numbers) > MOST_OBJECTS:
+            return self._unknown(value)
+        self._numbers[id(value)] = len(self._numbers), value
+        if isinstance(value, types.FunctionType):
+            return self._of_code_and_variables(value, depth)
+        if isinstance(value, types.ModuleType):
+            own = {} if _is_library(value) else self._attributes(value, vars(value), depth)
+            return ["module", value.__name__, own]
+        if isinstance(value, type):
+            return self._of_class(value, depth, creates=True)
+        parts = _parts_of_callable(value)
+        if parts is not None:
+            return [type(value).__qualname__, [self._described(part, depth) for part in parts]]
+        if isinstance(value, CALLABLES):
+            return self._of_builtin(value, depth)
+        if _is_made_of_attributes(type(value)):
+            defaults = [_own(base, methods=False) for base in _user_bases(type(value))]
+            own = functools.reduce(operator.or_, reversed(defaults), {}) | attributes_of(value)
+            own.pop("_made", None)
+            return ["object", self._of_class(type(value), depth, creates=False), self._attributes(value, own, depth)]
+        return self._of_library_object(value, depth)
+
+    def _of_code_and_variables(self, function: types.FunctionType, depth: int) -> Any:
+        if _is_library(function):
+            return ["function", function.__module__, function.__qualname__, self._cells(function, depth)]
+        outside, code = function.__globals__, function.__code__
+        read = {
+            name: SET_IN_RUN if self._is_set((id(outside), name)) else self._described(outside[name], depth)
+            for name in sorted(use_of(code).globals)
+            if name in outside
+        }
+        defaults = [function.__defaults__, function.__kwdefaults__]
+        return [
+            _of_code(code),
+            self._cells(function, depth),
+            self._described(defaults, depth),
+            read,
+            self._attributes(function, vars(function), depth),
+        ]
+
+    def _cells(self, function: types.FunctionType, depth: int) -> list[Any]:
+        cells = [cell for cell in function.__closure__ or () if not is_empty(cell)]
+        return [SET_IN_RUN if self._is_set(id(c)) else self._described(c.cell_contents, depth) for c in cells]
+
+    def _is_set(self, variable: Any) -> bool:
+        return any(variable in writer.stored_slots for writer in self._writers)
+
+    def _attributes(self, owner: Any, own: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        """Return the descriptions of those attributes `own` of an object that functions read and do not set."""
+        own = _without_cached(owner, own)
+        return {
+            name: self._described(own[name], depth)
+            for name in sorted(own if self._reads is None else own.keys() & self._reads)
+            if not any(writer.sets(owner, name) for writer in self._writers)
+        }
+
+    def _of_class(self, kind: type, depth: int, *, creates: bool) -> Any:
+        """Return the description of a class; with `creates`, functions may also create objects of the class."""
+        if (kind, creates) in self._numbers:
+            return ["again", self._numbers[kind, creates][0]]
+        self._numbers[kind, creates] = len(self._numbers), kind
+        bases = _user_bases(kind)
+        described: list[Any] = ["class", kind.__qualname__]
+        if not bases:
+            return [*described, kind.__module__]
+        for base in bases:
+            own = _own(base, methods=True) | (_own(base, methods=False) if creates else {})
+            special = {name: own[name] for name in sorted(own) if _is_special(name)}
+            called = {name: part for name, part in special.items() if creates or name not in MAKING}
+            described += [
+                {name: self._described(part, depth) for name, part in called.items()},
+                self._attributes(base, {name: own[name] for name in own.keys() - special.keys()}, depth),
+            ]
+        return described
+
+    def _of_builtin(self, value: Any, depth: int) -> Any:
+        """Return the description of a function in machine code, by name, with the object of which it is a method."""
+        if isinstance(value, np.ufunc):
+            modules = [name for name in _OF_UFUNCS if getattr(sys.modules.get(name), value.__name__, None) is value]
+            return ["function", modules[0], value.__name__] if modules else self._unknown(value)
+        owner = getattr(value, "__self__", None)
+        named = ["function", getattr(value, "__module__", None), getattr(value, "__qualname__", value.__name__)]
+        in_module = owner is None or isinstance(owner, types.ModuleType)
+        return named if in_module else [*named, self._described(owner, depth)]
+
+    def _of_library_object(self, value: Any, depth: int) -> Any:
+        """Return the description of an object of a library by the content of its pickle."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                content: Any = value.__reduce_ex__(4)
+        except Exception:  # objects may refuse to be pickled in any way
+            return self._unknown(value)
+        if isinstance(content, str):
+            return [type(value).__qualname__, content]
+        maker, arguments, *rest = content
+        states = [_without_cached(value, state) if isinstance(state, dict) else state for state in rest[:1]]
+        parts = [maker, arguments, *states, *(list(part or ()) for part in rest[1:3])]
+        return [type(value).__qualname__, [self._described(part, depth) for part in parts]]
+
+    def _unknown(self, value: Any) -> Any:
+        """Record the type of an object that cannot be described, and return its name."""
+        kind = type(value)
+        self.unknown.add(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins."))
+        return kind.__qualname__
+
+
+def _user_bases(kind: type) -> list[type]:
+    """Return a class and its bases as far as they are defined in user code, in the order of attribute lookup."""
+    return [base for base in kind.__mro__ if not _is_library(base)]
+
+
+def _own(kind: type, *, methods: bool) -> dict[str, Any]:
+    """Return the methods and properties, or else the values, that a class itself defines, by name."""
+    own = {name: part for name, part in vars(kind).items() if not isinstance(part, _OF_SLOTS)}
+    if methods:
+        return {name: part for name, part in own.items() if hasattr(type(part), "__get__")}
+    return {name: part for name, part in own.items() if not hasattr(type(part), "__get__") and not _is_special(name)}
+
+
+def _is_special(name: str) -> bool:
+    return name[:2] == "__" == name[-2:]
+
+
+def _without_cached(owner: Any, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes `own` of an object without stored values of its cached properties."""
+    kind = type(owner)
+    return {k: v for k, v in own.items() if not isinstance(getattr(kind, k, None), functools.cached_property)}
+
+
+def _parts_of_callable(value: Any) -> tuple[Any, ...] | None:
+    """Return the objects that a method, property or other wrapper of a function consists of, or None for others."""
+    if isinstance(value, types.MethodType):
+        return value.__func__, value.__self__
+    if isinstance(value, functools.partial):
+        return value.func, value.args, value.keywords
+    if isinstance(value, property):
+        return value.fget, value.fset, value.fdel
+    if isinstance(value, staticmethod | classmethod):
+        return (value.__func__,)
+    if isinstance(value, functools.cached_property):
+        return (value.func,)
+    return (value.__wrapped__,) if isinstance(value, functools._lru_cache_wrapper) else None
+
+
+def _is_made_of_attributes(kind: type) -> bool:
+    """Whether objects of a class are described by those attributes that functions read."""
+    return kind is types.SimpleNamespace or (is_user_made(kind) and not _is_library(kind))
+
+
+def _is_library(x: Any) -> bool:
+    """Whether a module, class or function belongs to Python, an installed package or an extension module."""
+    name = x.__name__ if isinstance(x, types.ModuleType) else x.__module__ or ""
+    module = x if isinstance(x, types.ModuleType) else sys.modules.get(name)
+    file = x.__code__.co_filename if isinstance(x, types.FunctionType) else getattr(module, "__file__", None)
+    if name.partition(".")[0] in LIBRARIES:
+        return True
+    if file is None:
+        return module is not None and name != "__main__"
+    return file.startswith(_INSTALLED) or file.endswith(tuple(EXTENSION_SUFFIXES))
+
+
+def _of_code(code: types.CodeType) -> list[Any]:
+    return [code.co_code.hex(), [_of_constant(one) for one in code.co_consts], list(code.co_names)]
+
+
+def _of_constant(value: Any) -> Any:
+    if isinstance(value, types.CodeType):
+        return _of_code(value)
+    if isinstance(value, tuple):
+        return [_of_constant(one) for one in value]
+    return sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)

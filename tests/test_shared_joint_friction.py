@@ -1,5 +1,7 @@
 """Sticking joints whose friction is in proportion to their load, and that share this load with others."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -74,3 +76,42 @@ def test_loads_outside_the_limits_of_friction_are_warned_of():
             object.__setattr__(friction, "static", 0.1 * friction.static)
     with pytest.warns(quirk.ContactLoadWarning, match='"brake 0".*within the limits of friction.*outside'):
         _ = result["brake 0"].along()
+
+
+UNITS = [(1.0, 1.0), (1e-3, 1e-3), (1e-3, 1e-9), (1e3, 1e3), (1e3, 1e-3)]
+
+
+def water_level(load, limits):
+    """Shares of a load with e_k in proportion to the limits, which only the first, with the largest limit, exceeds."""
+    level = load / (limits.max() + limits.sum())
+    return np.minimum(level, 1.0) * limits
+
+
+@pytest.mark.parametrize("limits", [[2.0], [0.5, 1.5], [0.4, 1.1, 0.7]])
+@pytest.mark.parametrize("rotates", [True, False])
+@pytest.mark.parametrize(("length", "mass"), UNITS)
+def test_a_stop_and_brakes_share_a_load_in_any_units(length, mass, rotates, limits):
+    """A motor presses a body to its stop, with brakes in the same joint, and pulls it back until the brakes slip."""
+    time = np.sqrt(length)
+    unit = mass * length * (length if rotates else 1.0) / time**2
+    body = Body.box("body", mass, [length, 0.1 * length, 0.1 * length], position=[0.5 * length, 0, 0])
+    joint = (quirk.Revolute if rotates else quirk.Prismatic)("joint", GROUND, body, point=[0, 0, 0], axis="z")
+    stop = quirk.Stop("stop", joint, upper=0.05 if rotates else 0.05 * length)
+    brakes = [
+        quirk.JointFriction(f"brake {k}", joint, coulomb=limit * unit, sticking=True) for k, limit in enumerate(limits)
+    ]
+    drive = quirk.JointTorque if rotates else quirk.JointForce
+    motor = drive("motor", joint, Motion.polynomial([4.0 * unit, -4.0 * unit / time]))
+    result = quirk.simulate(quirk.System([body, joint, stop, *brakes, motor]), 1.6 * time, output=0.1 * time)
+    assert len(result.events) == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", quirk.ContactLoadWarning)
+        pushes = (result["stop"].torque() if rotates else result["stop"].force())[:, 2] / unit
+    efforts = np.array([result[brake.name].along() for brake in brakes]).T / unit
+    rest, limits = result.active("stop") & result["brake 0"].sticking, np.array(limits)
+    assert rest.sum() > 8
+    np.testing.assert_allclose(np.abs(result.multipliers["stop"][rest, 0]) / unit, -pushes[rest], atol=1e-9)
+    for effort, push, load in zip(efforts[rest], pushes[rest], 4.0 - 4.0 * result.time[rest] / time, strict=True):
+        expected = water_level(load, limits) if load > 0 else load * limits / limits.sum()
+        np.testing.assert_allclose(-effort, expected, atol=1e-9)
+        assert push == pytest.approx(min(expected.sum() - load, 0.0), abs=1e-9)

@@ -13,7 +13,7 @@ import numpy as np
 from ..dynamics.contact.contact_modes import DEPENDENT
 from ..dynamics.contact.friction_cones import LOADS, is_inside_cones, least_norm_loads
 from ..dynamics.contact.largest_margin import BearingForces, loads_of_largest_margin
-from ..dynamics.model.friction_normal_load import NormalLoad
+from ..dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
 from .sticking_members import Limits, StickingMember
 
 
@@ -71,16 +71,18 @@ def largest_margin_redistribution(
     divided = [k for k, member in enumerate(members) if member.divides]
     loads, basis = np.zeros(LOADS * len(divided)), np.zeros((LOADS * len(divided), ways.shape[1]))
     cones, bearings = np.zeros(len(divided)), list[BearingForces]()
+    # Constant limits are those of a common normal load, N, so that all margins are forces.
+    common = max((static * load.value for static, load in limits.loads if isinstance(load, ConstantLoad)), default=0.0)
     for n, k in enumerate(divided):
         (static, load), contact = limits.loads[k], members[k].friction is None
         first = LOADS * n + (not contact)
         loads[first : first + len(spans[k])], basis[first : first + len(spans[k])] = present[spans[k]], ways[spans[k]]
         coefficient = members[k].coefficient if contact else static
-        cones[n] = 1 / coefficient if 0 < coefficient < np.inf else 0.0
         if isinstance(load, NormalLoad):
             forces, changes = load.bearings()
             bearings.append(BearingForces(n, forces, changes @ directions))
         elif not contact:
-            loads[LOADS * n] = load.value
+            loads[LOADS * n], coefficient = common, static * load.value / common
+        cones[n] = 1 / coefficient if 0 < coefficient < np.inf else 0.0
     found, _ = loads_of_largest_margin(loads, basis, cones, bearings)
     return np.asarray(np.linalg.lstsq(basis, found - loads, rcond=DEPENDENT)[0])

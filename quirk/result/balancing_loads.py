@@ -22,6 +22,8 @@ from .sticking_members import StickingMember
 class BalancingLoads:
     """Loads that balance a unit force along each of the d rows that the model lacks, at one state.
 
+    Along a row that is an angle, the unit force is a torque with the lever arm of `Gaps.arms`.
+
     Attributes
     ----------
     rows, numbers : indices of these rows among all r rows of sticking joints and closed contacts, and among all gaps
@@ -51,11 +53,11 @@ def balancing_loads(
     rows = [pair for member in members for pair in zip(member.numbers, member.own, strict=True)]
     free = [k for k, (_, own) in enumerate(rows) if own is None]
     numbers, none, lanes = [rows[k][0] for k in free], np.zeros(solver.model.rows), solver.slots.state_to_lanes(y)
-    multipliers, loads = [], []
+    multipliers, loads, arms = [], [], gaps.arms
     for number in numbers:
-        multipliers.append(solver.respond(lanes, t, none, opening.force_directions[number])[1])
+        multipliers.append(solver.respond(lanes, t, none, arms[number] * opening.force_directions[number])[1])
         total = dict[str, np.ndarray]()
-        own = gaps.impulses(y, opening.subset([number]), [number], np.ones(1))
+        own = gaps.impulses(y, opening.subset([number]), [number], arms[[number]])
         for part in (impulses(solver, y, multipliers[-1]), own):
             for name, load in part.items():
                 total[name] = total.get(name, np.zeros((2, 3))) + np.array([load.force, load.torque])

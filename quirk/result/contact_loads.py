@@ -87,7 +87,7 @@ class ContactLoads:
     """
 
     def __init__(self, system: System, gaps: Gaps, segment: Segment) -> None:
-        self._system, self._gaps, self._segment = system, gaps, segment
+        self._system, self._gaps, self._segment, self._arms = system, gaps, segment, gaps.arms
         self._openings = self._all() if self._has_contacts() else []
         self.closed = self._closed_contacts() if self._openings else []
         self.sticking = frozenset(
@@ -175,7 +175,7 @@ class ContactLoads:
 
     @property
     def forces(self) -> dict[str, np.ndarray]:
-        """Forces along the gap (nt, 1) and the c slip components (nt, c), N, of contacts that share a load.
+        """Multipliers of the gap (nt, 1) and the c slip components (nt, c) of contacts that share a load, N or N m.
 
         They are given by the names of the contacts and of sticking friction.
         """
@@ -191,13 +191,14 @@ class ContactLoads:
             for row, opening in enumerate(self._openings):
                 z, holds = self._shared(group, opening, row)
                 times += [] if holds else [float(self._segment.time[row])]
-                exerted = self._gaps.impulses(self._segment.flat[row], opening.subset(numbers), numbers, z)
+                along = self._arms[numbers] * z
+                exerted = self._gaps.impulses(self._segment.flat[row], opening.subset(numbers), numbers, along)
                 for name in {*self._names(group), *exerted}:
                     array = loads.setdefault(name, np.zeros((nt, 2, 3)))
                     if name in exerted:
                         array[row] = exerted[name].force, exerted[name].torque
                 for name, places in self._places(group):
-                    forces.setdefault(name, np.zeros((nt, len(places))))[row] = z[places]
+                    forces.setdefault(name, np.zeros((nt, len(places))))[row] = along[places]
             if times:
                 self._warn(group, times)
         return loads, forces
@@ -250,21 +251,21 @@ class ContactLoads:
         return [[self.closed[k] for k, own in enumerate(together) if own[0] in group] for group in groups]
 
     def _matrix(self, opening: ContactKinematics, numbers: Sequence[int]) -> np.ndarray:
-        """Return the loads on n bodies for unit multipliers of r gaps and slip components, (6 n, r), inertial frame.
+        """Return the loads on n bodies for unit forces along r gaps and slip components, (6 n, r), inertial frame.
 
-        Moments are divided by the characteristic length of the system. `numbers` are the r indices of the gaps and slip
-        components, and `opening` contains their force directions.
+        Moments are divided by the characteristic length of the system, as are the torques along gaps that are angles.
+        `numbers` are the r indices of the gaps and slip components, and `opening` contains their force directions.
         """
-        push = opening.force_directions[list(numbers)].copy()
+        push = self._arms[list(numbers), None, None] * opening.force_directions[list(numbers)]
         push[..., 3:] /= self._system.model.length
         return np.asarray(push.reshape(len(numbers), -1).T)
 
     def _shared(self, group: Sequence[ClosedContact], opening: ContactKinematics, row: int) -> tuple[np.ndarray, bool]:
-        """Return the multipliers of a group of contacts at output index `row`, and whether they are inside the cones.
+        """Return the loads, N, of a group of contacts at output index `row`, and whether they are inside the cones.
 
-        The multipliers belong to the gaps and slip components of the group, followed by the changes of the sliding
-        friction forces relative to the run. `opening` contains the force directions at this output; the cones are the
-        friction cones.
+        The loads are along the gaps and slip components of the group, followed by the changes of the sliding friction
+        forces relative to the run. Torques are divided by the characteristic length of the system. `opening` contains
+        the force directions at this output; the cones are the friction cones.
         """
         numbers = [number for contact in group for number in (contact.number, *contact.slips)]
         sliding = [contact for contact in group if contact.slides is not None]
@@ -272,7 +273,7 @@ class ContactLoads:
         multipliers, model = self._segment.dynamics.multipliers[row], self._segment.model
         goal = np.zeros(len(A))
         for name, parts in self.rows_of(group):
-            own = multipliers[model.joint_rows[name]]
+            own = multipliers[model.joint_rows[name]] / self._arms[parts]
             goal += self._matrix(opening, parts) @ own
         if not sliding:
             found = _inside(A, goal, group)

@@ -1,11 +1,12 @@
 """Distribution of loads that sticking joints and contacts share with each other or with joints, along one segment.
 
 Members are the sticking joints and the closed contacts. The r rows are the slip components of sticking joints and the
-gaps and slip components of closed contacts, with forces f (r,) along them; of a sliding contact the gap alone. The
+gaps and slip components of closed contacts, with forces f (r,) along them, N; of a sliding contact the gap alone.
+Torques along gaps that are angles, of stops of rotations, count divided by the characteristic length of the system. The
 model of a segment contains a maximal independent subset of these rows. A force along another row is balanced by
 multipliers of the model's rows: a redistribution of load, which does not change the motion. Of all distributions within
-the limits of friction, that of least sum of c_i f_i^2 is reported, with compliances c_i in inverse proportion to the
-limits L_i.
+the limits of friction, that of least sum of c_i f_i^2 is reported, with compliances c_i of joints in inverse proportion
+to their limits L_i.
 
 Limits of `Friction` depend on the loads of joints, which the redistributed forces z change: L = static N(z), with the
 coefficient of static friction and the normal load N. The distribution is a fixed point, z = argmin sum of c_i(z)
@@ -52,7 +53,7 @@ class SharedLoads:
     Attributes
     ----------
     multipliers : (nt, m) changes of the multipliers of the model's m rows
-    forces : (nt, c) forces along the c rows, N, of contacts and sticking friction that lack a row, by name
+    forces : (nt, c) multipliers of the c rows, N or N m, of contacts and sticking friction that lack a row, by name
     loads : (nt, 2, 3) changes of force and torque, N and N m, inertial frame, of constraints and friction by name
     """
 
@@ -124,7 +125,7 @@ class StickingLoads:
             for size, loads in zip(z, balancing.loads, strict=True):
                 for name, load in loads.items():
                     found.loads.setdefault(name, np.zeros((nt, 2, 3)))[row] += size * load
-            self._store_forces(found.forces, present + ways @ z, row)
+            self._store_multipliers(found.forces, self._row_arms * (present + ways @ z), row)
         if beyond:
             self._warn(beyond)
         return found
@@ -171,11 +172,11 @@ class StickingLoads:
         turn = np.abs(state.orientation[two] - state.orientation[one]).max()
         return bool(max(turn, np.abs(state.position[two] - state.position[one]).max() / length) > SAME)
 
-    def _store_forces(self, into: dict[str, np.ndarray], forces: np.ndarray, row: int) -> None:
-        """Store the forces (r,) along the rows of members that lack a row, at output index `row`, by name."""
+    def _store_multipliers(self, into: dict[str, np.ndarray], multipliers: np.ndarray, row: int) -> None:
+        """Store the multipliers (r,) of the rows of members that lack a row, at output index `row`, by name."""
         first, nt = 0, len(self._segment.time)
         for member in self._members:
-            own = forces[first : first + len(member.own)]
+            own = multipliers[first : first + len(member.own)]
             first += len(member.own)
             for name, part in member.forces:
                 if None in member.own[part]:
@@ -231,16 +232,17 @@ class StickingLoads:
         return (z if inside else most), []
 
     def _forces(self, multipliers: np.ndarray, balancing: BalancingLoads) -> tuple[np.ndarray, np.ndarray]:
-        """Return the forces (r,) along all rows without redistribution, and their changes (r, d) by d redistributions.
+        """Return the forces (r,), N, along all rows, and their changes (r, d) by d redistributions of unit size.
 
         `multipliers` (m,) are the model's multipliers, and `balancing` are the loads that balance a unit force along
         each of the d rows that the model lacks.
         """
         places = [place for member in self._members for place in member.own]
+        arms = self._row_arms
         present, ways = np.zeros(len(places)), np.zeros((len(places), len(balancing.rows)))
         for k, place in enumerate(places):
             if place is not None:
-                present[k], ways[k] = multipliers[place], balancing.multipliers[:, place]
+                present[k], ways[k] = multipliers[place] / arms[k], balancing.multipliers[:, place] / arms[k]
         ways[balancing.rows] = np.eye(len(balancing.rows))
         return present, ways
 
@@ -288,7 +290,7 @@ class StickingLoads:
         every = [row for k in divided for row in spans[k]]
         free = [d for d, row in enumerate(balancing.rows) if row in every]
         basis, found = np.linalg.qr(ways[:, free])[0], []
-        kept = balancing.multipliers[:, self._friction_rows()]
+        kept = self._friction_loads(balancing)
         for rows in groups_by_projector(basis @ basis.T, every, [spans[k] for k in divided]):
             numbers = [k for k in divided if spans[k][0] in rows]
             columns = [d for d in free if balancing.rows[d] in rows]
@@ -300,11 +302,20 @@ class StickingLoads:
                     found.append((numbers, rows, directions))
         return found
 
-    def _friction_rows(self) -> list[int]:
-        """Return the indices of the model's rows whose multipliers are normal loads of sliding friction."""
+    @property
+    def _row_arms(self) -> np.ndarray:
+        """Lever arms (r,) of all rows; see `Gaps.arms`."""
+        return self._gaps.arms[[number for member in self._members for number in member.numbers]]
+
+    def _friction_loads(self, balancing: BalancingLoads) -> np.ndarray:
+        """Return the loads (d, k), N, along the rows that determine normal loads of sliding friction.
+
+        They are those of `balancing`, for unit forces along the d rows that the model lacks.
+        """
         model = self._segment.model
         rubbed = {element.on.name for element, _ in model.forces if isinstance(element, Friction)}
-        return [row for name in rubbed & {*model.joint_rows} for row in range(model.rows)[model.joint_rows[name]]]
+        rows = [row for name in rubbed & {*model.joint_rows} for row in range(model.rows)[model.joint_rows[name]]]
+        return np.asarray(balancing.multipliers[:, rows] * model.row_scale[rows])
 
     def _beyond(self, forces: np.ndarray, bounds: np.ndarray) -> list[str]:
         """Return the names of the sticking joints and contacts whose forces (r,) are outside the limits of friction.

@@ -160,14 +160,16 @@ class Limits:
 
 
 def compliances(members: Sequence[StickingMember], limits: np.ndarray, length: float) -> np.ndarray:
-    """Return the compliances (k,) of the rows of k members; 1 for the stiffest joint and for contacts.
+    """Return the compliances (k,) of the rows of k members; 1 for contacts.
 
-    They are in inverse proportion to the limits `limits` (k,), N. `length` is the characteristic length of the system,
-    m.
+    As torques with their lever arms, loads of joints have compliances in inverse proportion to their limits. Contacts
+    have the lever arm `length` (m), the characteristic length of the system, and the compliance of the joint with the
+    largest limit. `limits` (k,) are the limits, N.
     """
     least = MIN_SHARE * limits.max(initial=0.0)
     joints = [member.friction is not None for member in members]
     if not least > 0:
         return np.ones(len(members))
-    soft = np.array([member.lever(length) for member in members]) / np.maximum(limits, least)
-    return np.where(joints, soft / soft[joints].min(), 1.0)
+    levers = np.array([member.lever(length) for member in members])
+    torques = levers * np.maximum(limits, least)
+    return np.where(joints, (levers / length) ** 2 * torques[joints].max() / torques, 1.0)

@@ -123,6 +123,13 @@ class ContactKinematics:
             self.value[chosen], self.rate[chosen], self.force_directions[chosen], self.body_force_directions[chosen]
         )
 
+    def times(self, arms: np.ndarray) -> ContactKinematics:
+        """Return the gaps and slip components multiplied by the lever arms `arms` (c,), as a new object."""
+        sides = arms[:, None, None]
+        return ContactKinematics(
+            arms * self.value, arms * self.rate, sides * self.force_directions, sides * self.body_force_directions
+        )
+
     def rates_of(self, velocities: np.ndarray) -> np.ndarray:
         """Return the rates (c,) of all gaps, and the slip components, that result from given velocities of n bodies.
 
@@ -175,6 +182,17 @@ class Gaps:
         ]
         # Index of the touched part of each contact with a bounded surface, by name.
         self.parts = {one.name: 0 for one in self._bounded}
+
+    @property
+    def arms(self) -> np.ndarray:
+        """Lever arms (c,) of all gaps and slip components, by which multipliers are divided to compare them as forces.
+
+        They are the characteristic length of the system, m, for gaps that are angles, whose multipliers are torques;
+        otherwise 1.
+        """
+        found = np.ones(len(self.contact_points) + len(self.slip_rows))
+        found[[c for c, point in enumerate(self.contact_points) if point.angular]] = self._system.model.length
+        return found
 
     def select_parts(self, state: State, before: Mapping[str, int]) -> None:
         """Find and store the part of each bounded surface that is nearest to its sphere at a state.

@@ -133,10 +133,12 @@ class StaticContacts:
         These are the gaps with a positive entry in `x` (c,), the contact forces, N or N m. `system` is the system
         without elements for contact forces.
         """
+        # Torques are compared with moments of forces about a point at the characteristic length.
+        moments = x * self.units
         rows = {
             one.constraint.name: one.constraint.closed[one.number]
-            for one, push in zip(self.elements, x, strict=True)
-            if push > NO_PUSH * x.max()
+            for one, moment in zip(self.elements, moments, strict=True)
+            if moment > NO_PUSH * moments.max()
         }
         on = system.configuration.with_constraints(on=frozenset(rows)).with_others(rows)
         return system.as_computed_by(system.plant_for(on)) if rows else system

@@ -61,7 +61,7 @@ class ContactProblem:
     q : (r,) accelerations without these forces
     elements : all friction elements
     noise : (r,) round-off of the accelerations
-    compliance : (r,) relative compliances of the rows: 1 for forces, 1/m^2 for torques
+    compliance : (r,) relative compliances of the rows
     """
 
     W: np.ndarray

@@ -82,17 +82,16 @@ def load_distribution(
 
 
 def joint_compliances(frictions: Sequence[JointFriction], length: float) -> np.ndarray:
-    """Return the compliances of the rows of joints with sticking friction, divided by the smallest one.
+    """Return the compliances of the rows of joints with sticking friction, relative to those of contacts.
 
     Joints whose friction opposes the same motion share its load in proportion to their friction limits L, because
-    distributions minimize the sum of e^2 / L over the friction forces or torques e. Limits of translations, N, are
-    compared with those of rotations by means of the characteristic length of the system, `length` (m).
+    distributions minimize the sum of e^2 / L over the friction torques e. Forces are compared with torques by means of
+    the characteristic length of the system, `length` (m). Contacts have the compliance of the joint with the largest
+    limit.
     """
-    root_compliance = [
-        (1.0 if friction.rotates else length) / (friction.static * friction.load_per_effort**2)
-        for friction in frictions
-    ]
-    return np.array(root_compliance) / min(root_compliance, default=1.0)
+    limits = np.array([friction.static * (1.0 if friction.rotates else length) for friction in frictions])
+    arms = np.array([(1.0 if friction.rotates else length) / friction.load_per_effort for friction in frictions])
+    return np.asarray((arms / length) ** 2 * limits.max(initial=0.0) / limits)
 
 
 def redistribution_basis(W: np.ndarray, active: np.ndarray) -> np.ndarray:

@@ -122,13 +122,22 @@ def _supports(W: np.ndarray, contacts: Sequence[int], elements: Sequence[Frictio
             columns[element.rows, [1, 2]] = 1.0
         rows = [c, *(row for element in sticking for row in element.rows)]
         found.append(_Support(columns, 1 / sticking[0].static if sticking else 0.0, rows))
-    for element in (element for element in elements if element.contact is None):
+    joints = [element for element in elements if element.contact is None]
+    constants = [
+        element.static * load.value for element in joints if isinstance(load := element.normal_load, ConstantLoad)
+    ]
+    # Constant limits are those of a common normal load, N, so that all margins are forces.
+    common = max(constants, default=0.0)
+    for element in joints:
         if element.slip_direction is not None or len(element.rows) >= LOADS or not element.static > 0:
             return None
         # Drivers and other constraints prescribe the slip of rows without response.
         columns, rows = np.zeros((len(W), LOADS)), [row for row in element.rows if W[row, row] > 0]
         columns[rows, 1 + np.arange(len(rows))] = 1.0
-        found.append(_Support(columns, 1 / element.static, rows, element.normal_load))
+        coefficient, load = element.static, element.normal_load
+        if isinstance(load, ConstantLoad):
+            coefficient, load = coefficient * load.value / common, ConstantLoad(common)
+        found.append(_Support(columns, 1 / coefficient, rows, load))
     return found
 
 

@@ -1,7 +1,8 @@
 """Rows of closed gaps and of slip components with friction, at one state.
 
-A row is the direction of a gap or slip component. Of the r rows, the first c belong to gaps. State vectors are
-(13 n + k,) for n bodies and k auxiliary states.
+A row is the direction of a gap or slip component. Of the r rows, the first c belong to gaps. Gaps that are angles are
+multiplied by the characteristic length of the system, so that forces along all rows are in N and rates in m/s. State
+vectors are (13 n + k,) for n bodies and k auxiliary states.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class ContactRows:
     ----------
     indices : indices of the rows among all gaps and slip components of the system
     contact_count : number c of gaps, whose rows come first
-    kinematics : values, rates and force directions of the rows
+    kinematics : values, m, rates, m/s, and force directions of the rows
+    arms : (r,) lever arms by which gaps and slip components are multiplied: 1, or the characteristic length for angles
+    length : characteristic length of the system, m
     W : (r, r) jumps of the rates of rows due to unit impulses along the rows; zero for rows that constraints block
     unconstrained_response : (r,) jump of the rate of each row due to a unit impulse along it, for bodies without
         constraints
@@ -47,20 +50,20 @@ class ContactRows:
     friction_elements : the corresponding friction elements of the system
     sides : side of the first surface, +1 or -1, on which the slip components are smooth
     compliance : (r,) relative compliances of the rows, which determine the distribution of loads over dependent rows
-    units : (r,) characteristic sizes of the rows, m or rad
     axes : axes (3, 3) of body i, inertial frame, of each friction element in a joint with a normal load of its own
     """
 
     indices: list[int]
     contact_count: int
     kinematics: ContactKinematics
+    arms: np.ndarray
+    length: float
     W: np.ndarray
     unconstrained_response: np.ndarray
     elements: list[FrictionElement]
     friction_elements: list[StickSlip]
     sides: list[int]
     compliance: np.ndarray
-    units: np.ndarray
     axes: dict[str, np.ndarray] = field(default_factory=dict)
 
 
@@ -71,11 +74,10 @@ class ContactRowEvaluator:
     ----------
     gaps : gaps of the system
     frictions : friction elements of the system
-    units : (c,) characteristic size of each of c gaps: 1 rad for angles, the length of the system (m) for distances
     """
 
-    def __init__(self, gaps: Gaps, frictions: FrictionModes, units: np.ndarray) -> None:
-        self._gaps, self._frictions, self._units = gaps, frictions, units
+    def __init__(self, gaps: Gaps, frictions: FrictionModes) -> None:
+        self._gaps, self._frictions = gaps, frictions
 
     def at(
         self,
@@ -94,7 +96,8 @@ class ContactRowEvaluator:
         normal loads of joints on the forces along the rows is computed, too.
         """
         indices, elements, sides = self._friction_elements(solver.model.auxiliary.state(y), kinematics, closed, acting)
-        kinematics = kinematics.subset(indices)
+        arms = self._gaps.arms[indices]
+        kinematics = kinematics.subset(indices).times(arms)
         none, lanes = np.zeros(solver.model.rows), solver.slots.state_to_lanes(y)
         responses = [solver.respond(lanes, t, none, push) for push in kinematics.force_directions]
         W = np.array([kinematics.rates_of(change) for change, _ in responses]).reshape(len(indices), len(indices))
@@ -103,20 +106,19 @@ class ContactRowEvaluator:
         unconstrained_response = kinematics.unconstrained_response(solver.model)
         blocked = np.diag(W) <= BLOCKED * unconstrained_response
         W[blocked], W[:, blocked] = 0.0, 0.0
-        compliance = self._compliance(solver.model.length, indices, elements, acting)
-        units = np.full(len(indices), solver.model.length)
-        units[: len(closed)] = self._units[list(closed)]
+        compliance = _compliance(solver.model.length, len(indices), elements, acting)
         result = ContactRows(
             indices,
             len(closed),
             kinematics,
+            arms,
+            solver.model.length,
             W,
             unconstrained_response,
             elements,
             list(acting),
             sides,
             compliance,
-            units,
         )
         joints = [k for k, element in enumerate(elements) if element.contact is None and element.normal_load is None]
         if loads and joints:
@@ -154,24 +156,6 @@ class ContactRowEvaluator:
                 self._gaps.check_contact_point(friction, kinematics, closed[contact[friction.on.name]], slip_rows)
         return indices, elements, sides
 
-    def _compliance(
-        self, length: float, indices: Sequence[int], elements: Sequence[FrictionElement], acting: Sequence[StickSlip]
-    ) -> np.ndarray:
-        """Return the relative compliances (r,) of the r rows; dependent rows share loads like springs in parallel.
-
-        `length` is the characteristic length of the system, m, `acting` are the friction elements; `indices` and
-        `elements` are attributes of `ContactRows`.
-        """
-        points = self._gaps.contact_points
-        angular = np.array([k < len(points) and points[k].angular for k in indices], dtype=bool)
-        compliance = np.where(angular, 1 / length**2, 1.0)
-        joints = [
-            (element.rows, one) for element, one in zip(elements, acting, strict=True) if isinstance(one, JointFriction)
-        ]
-        for (rows, _), soft in zip(joints, joint_compliances([one for _, one in joints], length), strict=True):
-            compliance[rows] = soft
-        return compliance
-
     def _set_joint_loads(
         self,
         solver: Solver,
@@ -207,6 +191,23 @@ class ContactRowEvaluator:
             if solver.redundant:
                 kept = np.concatenate([other_force[place_in_joint], other_torque[place_in_joint]])
                 _check_normal_load_is_unique(friction, NormalLoad(friction, axis, base - kept, np.zeros((6, 0))), force)
+
+
+def _compliance(
+    length: float, count: int, elements: Sequence[FrictionElement], acting: Sequence[StickSlip]
+) -> np.ndarray:
+    """Return the relative compliances (r,) of the `count` rows; dependent rows share loads like springs in parallel.
+
+    `length` is the characteristic length of the system, m, `acting` are the friction elements; `elements` is an
+    attribute of `ContactRows`.
+    """
+    joints = [
+        (element.rows, one) for element, one in zip(elements, acting, strict=True) if isinstance(one, JointFriction)
+    ]
+    compliance = np.ones(count)
+    for (rows, _), soft in zip(joints, joint_compliances([one for _, one in joints], length), strict=True):
+        compliance[rows] = soft
+    return compliance
 
 
 def _check_normal_load_is_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray) -> None:

@@ -77,12 +77,12 @@ def friction_modes_after_event(
         creep = None
         if any(rows.W[row, row] == 0.0 for row in element.rows):
             # Rows without response, exactly 0: drivers and other constraints prescribe their slip.
-            creep = max(CREEP * slow[element.rows].max(), LEAST_CREEP * rows.units[element.rows].max())
+            creep = max(CREEP * slow[element.rows].max(), LEAST_CREEP * rows.length)
         elif len(independent) < len(element.rows) and (
             element.contact is None or _pair_of_bodies(friction) not in resting_pairs
         ):
             limit = float(slow[element.rows].max())
-            shortest = SHORT_SLIDING * REST_SPEED * rows.units[element.rows].max() / limit
+            shortest = SHORT_SLIDING * REST_SPEED * rows.length / limit
             creep = _creep_limit(friction, former, CREEP_REDUNDANT * limit, t, shortest)
         margin = shares.common_margin_of(k)
         alone = isinstance(element.normal_load, ConstantLoad) and solution.active[element.rows[0]]

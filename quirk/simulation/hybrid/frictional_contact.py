@@ -37,11 +37,10 @@ class FrictionalContactSolver:
     ----------
     gaps : gaps of the system
     frictions : friction elements of the system
-    units : (c,) characteristic size of each of c gaps: 1 rad for angles, the length of the system (m) for distances
     """
 
-    def __init__(self, gaps: Gaps, frictions: FrictionModes, units: np.ndarray) -> None:
-        self._gaps, self.rows = gaps, ContactRowEvaluator(gaps, frictions, units).at
+    def __init__(self, gaps: Gaps, frictions: FrictionModes) -> None:
+        self._gaps, self.rows = gaps, ContactRowEvaluator(gaps, frictions).at
 
     def impact(
         self,
@@ -53,12 +52,12 @@ class FrictionalContactSolver:
         restitution: np.ndarray,
         noise: float,
     ) -> Impact:
-        """Return the outcome of simultaneous impacts with friction, with the rates (r,) of all r rows.
+        """Return the outcome of simultaneous impacts with friction, with the rates of all r gaps and slip components.
 
-        Newton's law applies to each of the c gaps with an approach speed above its limit in `limits` (c,). Its
+        Newton's law applies to each of the c gaps with an approach speed above its limit in `limits` (c,), m/s. Its
         coefficients of restitution `restitution` (c,) are reduced by a common factor so that no energy is gained.
         Coulomb's law applies to the friction impulses of contacts; impulses of joint friction are neglected. Slip with
-        infinite friction coefficient is stopped even if no gap closes. Rates below `noise`, m/s or rad/s, are
+        infinite friction coefficient is stopped even if no gap closes. Rates of rows below `noise`, m/s, are
         round-off.
         """
         rates, c = rows.kinematics.rate, rows.contact_count
@@ -84,7 +83,8 @@ class FrictionalContactSolver:
                 active, goal = np.zeros(len(rates), dtype=bool), np.zeros(len(rates))
                 active[used], goal[used] = modes.independent, target
                 kept = float(part) if bouncing.any() else 1.0
-                return Impact(*self._apply_impulses(solver, t, y, rows, x, active, goal), kept)
+                y, impulse, rates = self._apply_impulses(solver, t, y, rows, x, active, goal)
+                return Impact(y, impulse, rates / rows.arms, kept)
         listed = ", ".join(f"{friction}" for friction in rows.friction_elements)
         raise SwitchingError(f"no impulses satisfy Coulomb's law of friction: {listed}")
 
@@ -168,8 +168,8 @@ class FrictionalContactSolver:
             solver, t, y, rows, independent_columns(rows.W, np.zeros_like(at_rest), at_rest & (np.diag(rows.W) > 0))
         )
         motion = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
-        q = self._gaps.accelerations(t, y, angles, rows.indices, motion)
-        largest = largest_acceleration(solver.model, y, motion) * rows.units / solver.model.length
+        q = rows.arms * self._gaps.accelerations(t, y, angles, rows.indices, motion)
+        largest = largest_acceleration(solver.model, y, motion)
         touching = np.zeros(len(q), dtype=bool)
         touching[: rows.contact_count] = ~unloading
         q[touching & (np.abs(q) <= ROUND_OFF * largest)] = 0.0

@@ -1,4 +1,8 @@
-"""Impacts and rest of frictionless contacts, at one state; c is the number of closed gaps."""
+"""Impacts and rest of frictionless contacts, at one state; c is the number of closed gaps.
+
+Gaps that are angles are multiplied by the characteristic length of the system, so that all rates and loads can be
+compared, in m/s and N.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +28,10 @@ class FrictionlessContactSolver:
     ----------
     gaps : gaps of a system
     restitution : coefficient of restitution of each gap of the system
-    units : (c,) characteristic size of each gap of the system: 1 rad for angles, the length of the system (m) for
-        distances
     """
 
-    def __init__(self, gaps: Gaps, restitution: np.ndarray, units: np.ndarray) -> None:
-        self._gaps, self._restitution, self._units = gaps, restitution, units
+    def __init__(self, gaps: Gaps, restitution: np.ndarray) -> None:
+        self._gaps, self._restitution = gaps, restitution
 
     def impact(
         self,
@@ -48,9 +50,11 @@ class FrictionlessContactSolver:
         separation and of approach; see `SpeedLimits`. Coefficients of restitution are reduced by a common factor so
         that no energy is gained.
         """
-        rates, (limits, at_rest, noise) = kinematics.rate, speeds
+        arms = self._gaps.arms[closed]
+        kinematics, W = kinematics.times(arms), arms[:, None] * W * arms
+        rates, (limits, at_rest, noise) = kinematics.rate, (arms * speed for speed in speeds)
         if not (rates < -noise).any():
-            return Impact(y, {}, rates)
+            return Impact(y, {}, rates / arms)
         x, target, kept = _newton_impact(W, rates, np.where(rates < -limits, self._restitution[closed], 0.0))
         if x is None:
             raise SwitchingError(
@@ -70,7 +74,7 @@ class FrictionlessContactSolver:
         change, multipliers = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, kinematics.force_directions))
         impulse = impulses(solver, y, multipliers) if solver.model.rows else {}
         impulse.update(self._gaps.impulses(y, kinematics, closed, x))
-        return Impact(add_velocity_jump(y, change), impulse, rates + kinematics.rates_of(change), kept)
+        return Impact(add_velocity_jump(y, change), impulse, (rates + kinematics.rates_of(change)) / arms, kept)
 
     def contact_state(
         self,
@@ -100,9 +104,10 @@ class FrictionlessContactSolver:
         if not closed:
             return ContactState()
         rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
-        accelerations = self._gaps.accelerations(t, y, angles, closed, rates)
-        scale = largest_acceleration(solver.model, y, rates) * self._units[closed] / solver.model.length
-        accelerations[(np.abs(accelerations) <= ROUND_OFF * scale) & ~unloading] = 0.0
+        arms = self._gaps.arms[closed]
+        W, accelerations = arms[:, None] * W * arms, arms * self._gaps.accelerations(t, y, angles, closed, rates)
+        fastest = largest_acceleration(solver.model, y, rates)
+        accelerations[(np.abs(accelerations) <= ROUND_OFF * fastest) & ~unloading] = 0.0
         x = solve_lcp(W, accelerations)
         if x is None:
             raise SwitchingError(f"no loads prevent interpenetration at all of these contacts: {self._listed(closed)}")
@@ -114,8 +119,9 @@ class FrictionlessContactSolver:
         points = [self._gaps.contact_points[c] for c in closed]
         loaded: dict[str, tuple[int, float]] = {}
         for c in np.flatnonzero(active):
-            largest = max(x.max(), WEAK_LOAD * scale[c] / W[c, c])
-            loaded[points[c].constraint.name] = self._gaps.row_of(points[c]), opening_threshold(x[c], largest)
+            largest = max(x.max(), WEAK_LOAD * fastest / W[c, c])
+            threshold = arms[c] * opening_threshold(x[c], largest)
+            loaded[points[c].constraint.name] = self._gaps.row_of(points[c]), threshold
         return ContactState(loaded, frozenset(points[c].key for c in np.flatnonzero(closed_after & ~active)))
 
     def _listed(self, closed: list[int]) -> str:

@@ -79,11 +79,11 @@ class ImpactResolver:
     ) -> None:
         self._system, self._factory, self._gaps, self._frictions = system, factory, gaps, frictions
         self._contact_points, self._units = gaps.contact_points, units
-        self._frictional = FrictionalContactSolver(gaps, frictions, units)
+        self._frictional = FrictionalContactSolver(gaps, frictions)
         speeds = [point.constraint.rest_speed for point in self._contact_points]
         self._rest_speed = np.array([np.nan if speed is None else speed for speed in speeds])
         self._restitution = np.array([point.constraint.restitution for point in self._contact_points])
-        self._frictionless = FrictionlessContactSolver(gaps, self._restitution, units)
+        self._frictionless = FrictionlessContactSolver(gaps, self._restitution)
         self._sequential = factory.options.get("impacts") == SEQUENTIAL
 
     def resolve(
@@ -212,11 +212,14 @@ class ImpactResolver:
         `instant` holds the time, joint angles, solver and gaps, and `y` is the state vector before the impacts. The
         function `strike` returns the outcome of simultaneous impacts at some of the gaps.
         """
+        # Rates of angles are multiplied by their lever arms, so that the speeds of all contacts can be compared.
+        arms = self._gaps.arms[closed.indices]
 
         def rates(y: np.ndarray) -> np.ndarray:
-            return instant.kinematics(y).subset(closed.indices).rate
+            return np.asarray(arms * instant.kinematics(y).subset(closed.indices).rate)
 
-        return sequential_impacts(y, rates, closed.impact_speeds, closed.speeds.rebound, strike)
+        impact = sequential_impacts(y, rates, arms * closed.impact_speeds, arms * closed.speeds.rebound, strike)
+        return impact._replace(rates=impact.rates / arms)
 
     def _frictional_outcome(
         self,
@@ -254,9 +257,9 @@ class ImpactResolver:
         `acting` are the active friction elements. In the result the rates of the closed gaps precede the rates of slip.
         """
         frictional, t, solver, indices = self._frictional, instant.t, instant.solver, closed.indices
-        limits, noise = closed.speeds.rebound, closed.speeds.round_off.max(initial=0.0)
         rows = frictional.rows(solver, t, y, closed.kinematics, indices, acting, False)
-        rates = rows.kinematics.rate
+        arms, rates = rows.arms[: len(indices)], rows.kinematics.rate / rows.arms
+        limits, noise = arms * closed.speeds.rebound, (arms * closed.speeds.round_off).max(initial=0.0)
         closes = (rates[: len(indices)] < -closed.impact_speeds).any()
 
         def strike(y: np.ndarray, striking: np.ndarray, rebounds: bool) -> Impact:
@@ -314,7 +317,7 @@ class ImpactResolver:
         friction_modes = self._frictions.with_positions(
             friction_modes, contact_state.friction, solver.model.auxiliary.state(y)
         )
-        loaded, unloaded = self._loaded_and_unloaded(indices, modes, load_round_off)
+        loaded, unloaded = self._loaded_and_unloaded(indices, modes, load_round_off, rows.arms)
         loads, returns = self._monitored_loads(indices, modes, load_round_off, shares)
         sharing = frozenset(self._contact_points[c].key for row, c in enumerate(indices) if shares.shares_margin(row))
         return y, ContactState(loaded, unloaded, friction_modes, loads, reloading=returns, shared_margins=sharing)
@@ -366,7 +369,7 @@ class ImpactResolver:
         return loads, returns
 
     def _loaded_and_unloaded(
-        self, closed: list[int], solution: ContactModes, load_round_off: np.ndarray
+        self, closed: list[int], solution: ContactModes, load_round_off: np.ndarray, arms: np.ndarray
     ) -> tuple[dict[str, tuple[int, float]], frozenset[tuple[str, int]]]:
         """Divide closed contacts at rest into contacts with a constraint row, under load, and contacts without a row.
 
@@ -375,6 +378,7 @@ class ImpactResolver:
         closed : indices of the closed gaps
         solution : solution of the contact problem for these gaps
         load_round_off : (r,) loads of the r rows below which they are round-off of larger loads
+        arms : (r,) lever arms of the rows, as in `ContactRows`
 
         Returns
         -------
@@ -388,7 +392,10 @@ class ImpactResolver:
         largest = z.max(initial=0.0)
         rest = CLOSED_GAP / RELATIVE_ZERO * solution.zero_threshold[:count]
         loaded = {
-            point.constraint.name: (self._gaps.row_of(point), opening_threshold(z[c], max(largest, load_round_off[c])))
+            point.constraint.name: (
+                self._gaps.row_of(point),
+                arms[c] * opening_threshold(z[c], max(largest, load_round_off[c])),
+            )
             for c, point in enumerate(points)
             if solution.independent[c]
         }

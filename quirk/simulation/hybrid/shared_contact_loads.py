@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -39,7 +40,9 @@ class SharedContactLoads:
         self, rows: ContactRows, solution: ContactModes, load_round_off: np.ndarray, contacts: Sequence[str]
     ) -> None:
         self._rows, self._solution = rows, solution
-        self._distribution = load_distribution(rows.W, solution, rows.elements, rows.compliance)
+        distribution = load_distribution(rows.W, solution, rows.elements, rows.compliance)
+        # Forces along rows, N, per unit of multipliers, which are torques for gaps that are angles.
+        self._distribution = replace(distribution, weights=distribution.weights / rows.arms[distribution.rows])
         # Friction cones of contacts without load are round-off.
         largest = np.maximum(np.abs(solution.z).max(initial=0.0), load_round_off)
         self._largest = 10.0 ** np.ceil(np.log10(np.where(largest > 0, largest, np.finfo(float).tiny)))
@@ -163,7 +166,7 @@ class SharedContactLoads:
     def row_force(self, row: int, level: float) -> Shared:
         """Return the force along the row with index `row` as a quantity to be monitored.
 
-        An event occurs when the force reaches `level`, N or N m.
+        An event occurs when the force reaches `level`, N.
         """
         weights, offset = self._force_weights([row])
         return Shared(

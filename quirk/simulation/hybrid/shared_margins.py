@@ -160,7 +160,7 @@ def _bearing_forces(
     within = np.zeros_like(changes)
     within[:, group] = changes[:, group]
     run = np.zeros_like(distribution.weights)
-    run[distribution.rows, np.arange(len(distribution.rows))] = 1.0
+    run[distribution.rows, np.arange(len(distribution.rows))] = 1 / rows.arms[distribution.rows]
     per_load = np.zeros((BEARINGS, BEARINGS))
     forces = bearing_forces(friction, friction.on.frame_i.matrix[:, friction.axis])
     per_load[: 3 * len(forces)] = forces.reshape(-1, BEARINGS)

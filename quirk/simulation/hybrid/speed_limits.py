@@ -85,7 +85,7 @@ def slip_limit(instant: ContactInstant, y: np.ndarray, rows: ContactRows) -> flo
     holds the time, solver and gaps, `y` is the state vector, and `rows` are the rows of gaps and slip components.
     """
     model = instant.solver.model
-    accelerations = instant.accelerations(y, rows.indices) * model.length / rows.units
+    accelerations = rows.arms * instant.accelerations(y, rows.indices)
     fall = np.abs(accelerations).max(initial=0.0)
     for element in rows.elements:
         if isinstance(element.normal_load, ConstantLoad):

@@ -647,3 +647,78 @@ def test_friction_up_to_the_end_of_slip_that_an_impact_has_reversed(constant):
     between[np.flatnonzero(result.time == rests)[0]] = True
     np.testing.assert_allclose(result["rub"].force()[between, 0], -3.0, rtol=1e-12)
     np.testing.assert_allclose(result["block"].acceleration[between, 0], -3.0, rtol=1e-12)
+
+
+def ball_that_slides():
+    ball = Body.sphere("box", 5.0, 0.1, position=[0, 0, 0.1], velocity=[7, 1, 0], angular_velocity=[3, 2, 1])
+    lane = quirk.Contact("pin", GROUND, ball, on_i=quirk.surface.plane(), on_j=quirk.surface.sphere(0.1))
+    return [ball, lane, quirk.Friction("rub", lane, 0.3)]
+
+
+def of_ball(v, w):
+    """Slip of the lowest point of a ball of radius 0.1 m on a horizontal floor."""
+    return v[:, :2] + 0.1 * np.column_stack([-w[:, 1], w[:, 0]])
+
+
+def turning(joint, friction, **options):
+    """A box that turns on the ground by one joint, from an angular velocity of 3 rad/s, with friction in it."""
+    box = Body.box("box", 1.0, [0.3, 0.2, 0.1], angular_velocity=[0, 0, 3.0])
+    return [box, pin := joint("pin", GROUND, box, point=[0, 0, 0], **options), friction(pin)]
+
+
+def constant(joint):
+    return quirk.JointFriction("rub", joint, coulomb=0.005, static=0.007, sticking=True)
+
+
+def by_load(joint):
+    return quirk.Friction("rub", joint, 0.01, radius=0.02)
+
+
+def slider():
+    box = Body.box("box", 1.0, [0.3, 0.2, 0.1], velocity=[3.0, 0, 0])
+    return [box, rail := quirk.Prismatic("pin", GROUND, box, point=[0, 0, 0], axis="x"), constant(rail)]
+
+
+def collar():
+    box = Body.box("box", 1.0, [0.3, 0.2, 0.1], velocity=[0, 0, 2.0], angular_velocity=[0, 0, 3.0])
+    return [box, rail := quirk.Cylindrical("pin", GROUND, box, point=[0, 0, 0], axis="z"), by_load(rail)]
+
+
+SLIDING = {
+    "contact": (ball_that_slides, of_ball),
+    "hinge": (lambda: turning(quirk.Revolute, constant, axis="z"), lambda v, w: w[:, 2:]),
+    "bearing": (lambda: turning(quirk.Revolute, by_load, axis="z"), lambda v, w: 0.02 * w[:, 2:]),
+    "ball": (lambda: turning(quirk.Spherical, constant), lambda v, w: w),
+    "loaded ball": (lambda: turning(quirk.Spherical, by_load), lambda v, w: 0.02 * w),
+    "slider": (slider, lambda v, w: v[:, :1]),
+    "collar": (collar, lambda v, w: np.column_stack([v[:, 2], 0.02 * w[:, 2]])),
+}
+
+
+@pytest.mark.parametrize("kind", SLIDING)
+def test_friction_that_an_event_disables_shows_the_slip_and_does_not_stick(kind):
+    build, slip_of = SLIDING[kind]
+    items = [*build(), quirk.Event("off", "time", level=0.1, action=quirk.disable("rub"))]
+    result = quirk.simulate(quirk.System(items, gravity=[0, 0, -9.81]), 0.2, output=0.05)
+    rub, box = result["rub"], result["box"]
+    turned = np.einsum("tij,tj->ti", quirk.bodies.rotation.matrix(box.orientation), box.angular_velocity)
+    assert not rub.sticking.any()
+    assert not rub.force()[~result.active("rub")].any()
+    assert (~result.active("rub")).sum() >= 3
+    np.testing.assert_allclose(rub.slip, slip_of(box.velocity, turned), atol=1e-9)
+
+
+def test_friction_is_disabled_for_loads_that_contacts_share():
+    """A box on four feet is pushed; an event disables the friction of two, and the others take their shares."""
+    box = Body.box("box", 2.0, [2, 2, 0.2], position=[0, 0, 0.1])
+    items = [box, quirk.Force("push", box, [3.0, 0, 0])]
+    for k, (x, y) in enumerate([(-1, -1), (-1, 1), (1, -1), (1, 1)]):
+        foot = quirk.Contact(f"c{k}", GROUND, box, on_i=quirk.surface.plane(), on_j=quirk.surface.point([x, y, -0.1]))
+        items += [foot, quirk.Friction(f"f{k}", foot, 0.6)]
+    off = quirk.Event("off", "time", level=0.5, action=[quirk.disable("f0"), quirk.disable("f1")])
+    result = quirk.simulate(quirk.System([*items, off], gravity=[0, 0, -9.81]), 1.0, output=0.25)
+    for k, (before, after) in enumerate([(-0.75, 0.0), (-0.75, 0.0), (-0.75, -1.5), (-0.75, -1.5)]):
+        shares = result[f"f{k}"].force()[:, 0]
+        np.testing.assert_allclose(shares[:3], before, atol=1e-9)
+        np.testing.assert_allclose(shares[3:], after, atol=1e-9)
+        np.testing.assert_array_equal(result[f"f{k}"].sticking, 3 * [True] + 3 * [after != 0.0])

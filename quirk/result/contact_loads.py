@@ -83,6 +83,7 @@ class ContactLoads:
     Attributes
     ----------
     closed : contacts that are closed during the whole segment
+    touching : names of these contacts
     sticking : names of the friction elements of closed contacts without slip
     """
 
@@ -90,6 +91,7 @@ class ContactLoads:
         self._system, self._gaps, self._segment, self._arms = system, gaps, segment, gaps.arms
         self._openings = self._all() if self._has_contacts() else []
         self.closed = self._closed_contacts() if self._openings else []
+        self.touching = frozenset(gaps.contact_points[contact.number].constraint.name for contact in self.closed)
         self.sticking = frozenset(
             contact.friction.name for contact in self.closed if contact.friction is not None and contact.slips
         )
@@ -125,7 +127,7 @@ class ContactLoads:
                 continue
             if not closed and self._opens(number, speed, unit):
                 continue
-            own = [force for force in self._system.forces if isinstance(force, Friction) and force.on is constraint]
+            own = [force for force in self._enabled_frictions() if force.on is constraint]
             slides = next((acting[force.name] for force in own if force.name in acting), None)
             friction = own[0] if len(own) == 1 else None
             slips: tuple[int, ...] = ()
@@ -140,6 +142,11 @@ class ContactLoads:
             rubs = () if slides is None else self._slips(slides, getattr(slides.slip, "side", 1))
             found.append(ClosedContact(number, friction, slips, slides, rubs))
         return found
+
+    def _enabled_frictions(self) -> list[Friction]:
+        system, switched = self._system, self._segment.switched
+        frictions = (force for force in system.forces if isinstance(force, Friction))
+        return [one for one in frictions if switched.get(one.name, system.is_active(one.name))]
 
     def _opens(self, number: int, speed: float, unit: float) -> bool:
         """Whether a gap that is closed and at rest at the start of the segment opens there.

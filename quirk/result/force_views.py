@@ -22,6 +22,7 @@ from ..forces.stored_loads import stored_loads
 from ..util import validate
 from ..util.misuse import explained
 from .driven_slip import slip_is_driven
+from .idle_slip import idle_slip
 
 if TYPE_CHECKING:
     from ..forces import ForceElement
@@ -261,7 +262,7 @@ class FrictionView(ForceView):
 
     @property
     def sticking(self) -> np.ndarray:
-        """Mask (nt,), bool, of the times at which nothing slips.
+        """Mask (nt,), bool, of the times at which nothing slips; False while the element or its contact is inactive.
 
         Slip may be prevented by this friction element or by other constraints. At an instant at which slip begins or
         reverses, the value is that after the instant, so that friction that begins to slide does not stick.
@@ -271,10 +272,9 @@ class FrictionView(ForceView):
 
     def _sticks_in(self, segment: Segment, contacts: ContactLoads | None) -> np.ndarray:
         count = len(segment.time)
-        acting: list[Any] = [element for element, _ in segment.model.forces if element.name == self.of.name]
+        acting: list[Any] = self._acting_in(segment)
         if not acting:
-            held = self.of.name in segment.model.joint_rows or self._redundant_in(segment)
-            return np.full(count, held or (contacts is not None and self.of.name in contacts.sticking))
+            return np.full(count, self._is_held_in(segment, contacts))
         slip = self._slip_in(segment.dynamics.forces[self.of.name])
         slow = np.asarray(np.linalg.norm(slip, axis=1) <= self._floor(acting[0]))
         direction = np.atleast_1d(acting[0].direction)
@@ -282,6 +282,14 @@ class FrictionView(ForceView):
             system, row = self._result.system, int(np.argmax(slow))
             slow &= slip_is_driven(system, segment, acting[0], direction, row)
         return slow
+
+    def _acting_in(self, segment: Segment) -> list[ForceElement]:
+        return [element for element, _ in segment.model.forces if element.name == self.of.name]
+
+    def _is_held_in(self, segment: Segment, contacts: ContactLoads | None) -> bool:
+        """Whether the friction sticks in a segment in which its force law does not act."""
+        held = self.of.name in segment.model.joint_rows or self._redundant_in(segment)
+        return held or (contacts is not None and self.of.name in contacts.sticking)
 
     def _redundant_in(self, segment: Segment) -> bool:
         """Whether a joint sticks in a segment without a constraint row, because other rows already prevent its slip.
@@ -293,8 +301,24 @@ class FrictionView(ForceView):
 
     @property
     def slip(self) -> np.ndarray:
-        """Slip velocity (nt, d), m/s, or rad/s about an axis for `JointFriction`; zero during sticking."""
-        return self._slip_in(self.exerted)
+        """Slip velocity (nt, d), m/s, or rad/s about an axis for `JointFriction`.
+
+        It is zero during sticking, and while the contact is open or the joint is disabled. While the element itself is
+        disabled, it is the relative velocity of the surfaces or of the joint.
+        """
+        found, last = self._slip_in(self.exerted).copy(), 0
+        for segment, contacts in zip(self._result.segments, self._result._contact_loads, strict=True):
+            rows = slice(last, last := last + len(segment.time))
+            touching = segment.active | (contacts.touching if contacts is not None else frozenset())
+            idle = not self._acting_in(segment) and not self._is_held_in(segment, contacts)
+            if idle and self.of.acts_beside(touching):
+                found[rows] = self._slip_per_speed * idle_slip(self._result.system, segment, self.of)
+        return found
+
+    @property
+    def _slip_per_speed(self) -> float:
+        """Slip, m/s or rad/s, per unit of the slip speed of the friction element, m/s."""
+        return self.of.load_per_effort if isinstance(self.of, JointFriction) else 1.0
 
     def _slip_in(self, exerted: Exerted) -> np.ndarray:
         """Return the components of slip (nt, d), m/s or rad/s, from the loads `exerted` computed by the force law."""

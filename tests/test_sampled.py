@@ -1,6 +1,7 @@
 """Sampled functions: digital controllers as parts of a system."""
 
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -238,6 +239,145 @@ def test_memory_outside_of_objects_is_not_saved():
     run = quirk.Run(cart(Sampled("controller", T, remembering, inputs=["motor"])))
     with pytest.raises(quirk.InputError, match="reads variables that it sets itself"):
         run.save()
+
+
+class Filter:
+    """Controller with an array, a number and a list as memory, in attributes or in slots."""
+
+    def __init__(self):
+        self.reset()
+
+    def reset(self):
+        self.array, self.count, self.times = np.zeros(2), 0, []
+
+    def __call__(self, t, state):
+        self.array += [1.0, t]
+        self.count += 1
+        self.times.append(t)
+        return 0.1 * self.array[0] - 0.3 * self.array[1] + 0.01 * len(self.times) + 0.02 * self.count
+
+
+class SlottedFilter(Filter):
+    __slots__ = ("array", "count")
+
+
+class OnlySlots:
+    __slots__ = ("array", "count", "times")
+    __init__, reset, __call__ = Filter.__init__, Filter.reset, Filter.__call__
+
+
+def filtered(kind=Filter):
+    controller = kind()
+    return controller, cart(Sampled("controller", T, controller, inputs=["motor"]))
+
+
+def whole(duration=2.0):
+    run = quirk.Run(filtered()[1])
+    run.advance(duration)
+    return run["cart"].position
+
+
+@pytest.mark.parametrize("kind", [Filter, SlottedFilter, OnlySlots])
+def test_runs_of_one_system_have_their_own_memory(kind):
+    controller, system = filtered(kind)
+    first, second = quirk.Run(system), quirk.Run(system)
+    for _ in range(20):
+        first.advance(0.1)
+        second.advance(0.05)
+    np.testing.assert_array_equal(first["cart"].position, whole(), strict=True)
+    np.testing.assert_array_equal(second["cart"].position, whole(1.0))
+    assert controller.count == 11  # of the run that called it last
+
+
+def test_a_model_that_looks_ahead_does_not_disturb_the_plant():
+    _, system = filtered()
+    plant, model = quirk.Run(system), quirk.Run(system)
+    plant.advance(0.55)
+    for _ in range(3):
+        model.restore(plant.save())
+        model.advance(0.85)
+    plant.advance(1.45)
+    np.testing.assert_array_equal(plant["cart"].position, whole())
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        lambda system: quirk.simulate(system, 1.0),
+        lambda system: quirk.Run(system.with_parts()).advance(0.3),
+        lambda system: quirk.Run(system).advance(0.3),
+    ],
+)
+def test_other_runs_in_between_do_not_disturb(between):
+    controller, system = filtered()
+    run = quirk.Run(system)
+    run.advance(1.0)
+    between(system)
+    saved = run.save()
+    run.advance(1.0)
+    np.testing.assert_array_equal(run["cart"].position, whole())
+    assert controller.count == 21
+    between(system)
+    run.restore(saved)
+    assert controller.count == 11
+    run.advance(1.0)
+    np.testing.assert_array_equal(run["cart"].position, whole())
+
+
+class TwoRates(Filter):
+    def slow(self, t, state):
+        return 0.5 * self(t, state)
+
+
+def test_methods_of_one_object_share_its_memory():
+    def system():
+        controller, base = TwoRates(), cart()
+        push = quirk.JointForce("push", base["rail"], 0.0)
+        return base.with_parts(
+            push,
+            Sampled("fast", T, controller.__call__, inputs=["motor"]),
+            Sampled("slow", 2 * T, controller.slow, inputs=["push"]),
+        )
+
+    shared, alone = system(), quirk.Run(system())
+    alone.advance(1.0)
+    first, second = quirk.Run(shared), quirk.Run(shared)
+    first.advance(0.5)
+    second.advance(0.3)
+    first.advance(0.5)
+    np.testing.assert_array_equal(first["cart"].position, alone["cart"].position)
+
+
+def test_a_beginning_run_keeps_the_objects_that_the_caller_knows():
+    times, (controller, system) = [], filtered()
+    controller.reset = lambda: None
+    controller.times = times
+    first, second = quirk.Run(system), quirk.Run(system)
+    second.advance(0.5)
+    assert controller.times is times and times[-1] == 0.5
+    assert first.time == 0.0
+
+
+def test_memory_that_cannot_be_kept_ends_the_run_that_was_interrupted():
+    total = 0.0
+
+    def remembering(t, state):
+        nonlocal total
+        total += 1.0
+        return total
+
+    controller, locked = filtered()
+    controller.lock = threading.Lock()
+    for system, message in [
+        (locked, r"another run has called its function since, which cannot be copied \(TypeError"),
+        (cart(Sampled("controller", T, remembering, inputs=["motor"])), "which reads variables that it sets itself"),
+    ]:
+        first = quirk.Run(system)
+        second = quirk.Run(system)
+        second.advance(0.5)
+        with pytest.raises(quirk.SimulationError, match=message):
+            first.advance(0.5)
+        second.advance(0.5)
 
 
 def test_sweeps_call_sampled_functions():

@@ -5,9 +5,7 @@ A sampled function is called at equal time intervals, and sets inputs of the sys
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -15,12 +13,11 @@ import numpy as np
 from ..dynamics.sparse.solver.solver import Solver
 from ..dynamics.user_functions import functions_of
 from ..errors import InputError
-from ..events import Sampled
 from ..functions.changes import Changes
-from ..functions.effects import Effects
 from ..integrators import Breaks, IntegrationError
 from ..system.system import System
 from ..util import validate
+from .controller_memory import memories_of
 from .hybrid.hybrid_run import HybridRun
 from .input_history import InputHistory
 from .run_inputs import Inputs, checked_input
@@ -71,6 +68,7 @@ class Sampler:
         parts = {part.name: part for part in self.system}
         self._sampled = self.system.sampled
         self._functions = [sampled.in_system(parts) for sampled in self._sampled]
+        self._memories = memories_of(self._sampled)
         self._counts = [0] * len(self._sampled)
         self.next = np.inf
         self._state: SampledState | None = None
@@ -90,10 +88,8 @@ class Sampler:
         self._run = run
         if not self._sampled:
             return
-        for sampled in self._sampled:
-            reset = getattr(_holder(sampled), "reset", None)
-            if callable(reset):
-                reset()
+        for memory in dict.fromkeys(self._memories):
+            memory.begin()
         self._state = SampledState(Present(self.system, run, Observers(serve, functions, in_python)))
         self.next = self._start
         self._call()
@@ -152,7 +148,7 @@ class Sampler:
 
     def snapshot(self) -> tuple[Any, ...]:
         """Return all data required to continue the calls, including the attributes of functions that are objects."""
-        return list(self._counts), self.next, self.inputs.snapshot(), [_memory(sampled) for sampled in self._sampled]
+        return list(self._counts), self.next, self.inputs.snapshot(), [memory.snapshot() for memory in self._memories]
 
     def recall(self, saved: tuple[Any, ...], t: float) -> None:
         """Restore a snapshot made at time t, s."""
@@ -160,11 +156,13 @@ class Sampler:
         self._counts = list(counts)
         self.inputs.recall(inputs)
         self.history.restore(t)
-        for sampled, memory in zip(self._sampled, memories, strict=True):
-            if memory is not None:
-                own = vars(_holder(sampled))
-                own.clear()
-                own.update(deepcopy(memory))
+        for memory, content in zip(self._memories, memories, strict=True):
+            memory.recall(content)
+
+    def end(self) -> None:
+        """Leave objects with sampled functions to other runs, at the end of a run that is not continued."""
+        for memory in self._memories:
+            memory.release()
 
     def _instant(self, k: int) -> float:
         """Return the time (s) of the next call of the sampled function with index `k`."""
@@ -182,6 +180,7 @@ class Sampler:
         """Return the present inputs of the sampled function with index `k`, one value for each input."""
         sampled, t = self._sampled[k], self._instant(k)
         title = f"{sampled}, at t = {t:.9g} s"
+        self._memories[k].enter()
         try:
             returned = self._functions[k](t, self._state)
         except Exception as error:  # user functions may raise any exception
@@ -200,36 +199,3 @@ class Sampler:
             else validate.array(title, f"value for {name!r}", value, shape)
             for name, value, shape in zip(sampled.inputs, returned, shapes, strict=True)
         ]
-
-
-def _holder(sampled: Sampled) -> Any:
-    """Return the object whose attributes are the state of a sampled function between calls.
-
-    For a method this is the object to which the method is bound, otherwise the function itself.
-    """
-    function = sampled.function
-    return function.__self__ if isinstance(function, types.MethodType) else function
-
-
-def _memory(sampled: Sampled) -> dict[str, Any] | None:
-    """Return a copy of the attributes that are the state of a sampled function between calls.
-
-    Returns None for a plain function, which is neither a method nor an object with attributes.
-    """
-    holder = _holder(sampled)
-    if not sampled.user_functions:
-        return None
-    if isinstance(holder, types.FunctionType) or not hasattr(holder, "__dict__"):
-        if Effects(holder).remembers:
-            raise InputError(
-                f"Run.save: the function of {sampled} reads variables that it sets itself: make it an object with a "
-                "method __call__, which keeps them in its attributes"
-            )
-        return None
-    try:
-        return deepcopy(vars(holder))
-    except Exception as error:  # objects may refuse copies in any way
-        raise InputError(
-            f"Run.save: the function of {sampled} cannot be copied ({type(error).__name__}: {error}): let it keep its "
-            "memory in attributes that can"
-        ) from error

@@ -175,7 +175,10 @@ def simulate(
         prepare=sampler.inputs.serve,
     )  # fmt: skip
     if checkpoint is None:
-        return computed(system, state, factory, sampler, None, progress, varied, objective)
+        try:
+            return computed(system, state, factory, sampler, None, progress, varied, objective)
+        finally:
+            sampler.end()
     from ..io.checkpoints import Checkpoint, identity
 
     with Checkpoint(checkpoint, system, identity(system, state, factory), watched) as written:

@@ -9,9 +9,10 @@ contains a jet, a number with derivatives. The components of the jet are traced 
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -24,14 +25,29 @@ class NotTraceableError(BranchingError):
     """Error raised if a function uses an operation whose machine code may differ from Python."""
 
 
+class _Trace(threading.local):
+    """State of the tracing in the current thread; several threads may trace at the same time.
+
+    Attributes
+    ----------
+    checks : results for which Python may raise an error if they are not finite; see `checking`
+    """
+
+    def __init__(self) -> None:
+        self.checks: list[Any] = []
+
+
+_TRACE = _Trace()
+
+
 @contextmanager
 def checking() -> Iterator[list[Any]]:
     """Context manager that collects the results for which Python may raise an error if they are not finite."""
-    before, Tracer.checks = Tracer.checks, []
+    before, _TRACE.checks = _TRACE.checks, []
     try:
-        yield Tracer.checks
+        yield _TRACE.checks
     finally:
-        Tracer.checks = before
+        _TRACE.checks = before
 
 
 def refusing(message: str) -> Callable[..., Any]:
@@ -70,7 +86,6 @@ class Tracer(_Opaque):
     """
 
     __slots__ = ("_quirk_integer", "_quirk_jet", "_quirk_numpy")
-    checks: ClassVar[list[Any]] = []
 
     def __init__(self, jet: Jet, numpy: bool, integer: Any = None) -> None:
         self._quirk_jet, self._quirk_numpy, self._quirk_integer = jet, numpy, integer
@@ -208,7 +223,7 @@ def _combined(left: Tracer, right: Any, combine: Callable[[Any, Any], Any], rais
 
 def checked(x: Tracer) -> Tracer:
     """Record x as a result that must be finite at run time, because Python may otherwise raise an error; return x."""
-    Tracer.checks.append(x._quirk_jet.value)
+    _TRACE.checks.append(x._quirk_jet.value)
     return x
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -41,18 +42,35 @@ class TooLongError(Exception):
     """Error raised if a traced function emits more instructions than the limit of `bounded`."""
 
 
+class _Trace(threading.local):
+    """Settings and state of the tracing in the current thread; several threads may trace at the same time.
+
+    Attributes
+    ----------
+    count, limit : number of traced values created in this thread, and its limit, which `bounded` sets
+    flags : floating-point relaxations of emitted instructions; none in a block of `exactly`
+    """
+
+    count: int = 0
+    limit: float = math.inf
+    flags: tuple[str, ...] = FLAGS
+
+
+_TRACE = _Trace()
+
+
 @contextmanager
 def bounded(instructions: int) -> Iterator[None]:
     """Context manager that limits the number of emitted instructions; TooLongError is raised beyond the limit.
 
     `instructions` is the limit for the block. Each traced value counts as one instruction.
     """
-    before = TracedValue.limit
-    TracedValue.limit = min(before, TracedValue.count + instructions)
+    before = _TRACE.limit
+    _TRACE.limit = min(before, _TRACE.count + instructions)
     try:
         yield
     finally:
-        TracedValue.limit = before
+        _TRACE.limit = before
 
 
 @contextmanager
@@ -61,11 +79,11 @@ def exactly() -> Iterator[None]:
 
     Operations are not fused, and zeros keep their signs.
     """
-    before, TracedValue.flags = TracedValue.flags, ()
+    before, _TRACE.flags = _TRACE.flags, ()
     try:
         yield
     finally:
-        TracedValue.flags = before
+        _TRACE.flags = before
 
 
 class TracedValue(Scalar):
@@ -78,17 +96,12 @@ class TracedValue(Scalar):
     value : LLVM value
     """
 
-    # Number of traced values created in this process, and its limit, which `bounded` sets.
-    count, limit = 0, math.inf
-    # Floating-point relaxations of emitted instructions; none in a block of `exactly`.
-    flags: tuple[str, ...] = FLAGS
-
     def __init__(self, context: Any, builder: Any, kind: Any, value: Any) -> None:
         self.context, self.builder, self.kind, self.value = context, builder, kind, value
         self._data: Any = None
         self._splat: tuple[Any, TracedValue] | None = None
-        TracedValue.count += 1
-        if TracedValue.count > TracedValue.limit:
+        _TRACE.count += 1
+        if _TRACE.count > _TRACE.limit:
             raise TooLongError("the function emits too many instructions")
 
     @property
@@ -294,7 +307,7 @@ class TracedValue(Scalar):
         kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
         # Three functions are instructions of the processor; all others are in the C library.
         symbol = f"llvm.{name}.f64" if name in ("sqrt", "rint", "fabs") else name
-        if name == "pow" and not self.flags:
+        if name == "pow" and not _TRACE.flags:
             symbol = POWER
         function = cgutils.get_or_insert_function(self.builder.module, kind, symbol)
         return self.like(types.float64, self.builder.call(function, values))
@@ -347,7 +360,7 @@ class TracedValue(Scalar):
             return self.like(types.intp, getattr(self.builder, name)(a._as_index(), b._as_index()))
         else:
             a, b = a.number(), b.number()
-        return self.like(a.kind, getattr(self.builder, "f" + name)(a.value, b.value, flags=self.flags))
+        return self.like(a.kind, getattr(self.builder, "f" + name)(a.value, b.value, flags=_TRACE.flags))
 
     def __add__(self, other: Any) -> TracedValue:
         return self._with(other, "add")

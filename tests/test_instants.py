@@ -1,5 +1,6 @@
 """Results between their outputs: against finer runs, at both sides of events, and joined runs."""
 
+import math
 import warnings
 
 import numpy as np
@@ -288,3 +289,30 @@ def test_loads_of_stiff_parts_between_coarse_outputs_cause_a_warning():
             with pytest.warns(quirk.OutputWarning, match="accelerations are uncertain by .* of .* m/s"):
                 found = result.at(times)
             assert np.abs(np.linalg.norm(found["spring"].force(), axis=1) - force).max() > 0.1 * force
+
+
+STEP_FORCES = {
+    "numpy": lambda t, x, v: np.where(t < 1.0, 1.0, -3.0) - 4.0 * x,
+    "of the state": lambda t, state: np.where(t < 1.0, 1.0, -3.0) - 4.0 * state["rail"].travel,
+    "in Python": lambda t, x, v: math.copysign(2.0, 1.0 - t) - 1.0 - 4.0 * x,
+}
+
+
+@pytest.mark.parametrize("kind", STEP_FORCES)
+def test_a_function_that_jumps_at_an_output(kind):
+    """Jerk and snap at the output are those of each side, as closed forms of a spring with a constant force have them."""
+
+    def position(t):
+        w = 2.0
+        x, v = 0.25 * (1.0 - np.cos(w)), 0.5 * np.sin(w)
+        after = (x + 0.75) * np.cos(w * (t - 1.0)) + v / w * np.sin(w * (t - 1.0)) - 0.75
+        return np.where(t < 1.0, 0.25 * (1.0 - np.cos(w * t)), after)
+
+    puck = Body.box("puck", 1.0, [0.1, 0.1, 0.1])
+    rail = quirk.Prismatic("rail", GROUND, puck, point=[0, 0, 0], axis="x")
+    system = quirk.System([puck, rail, quirk.JointForce("push", rail, STEP_FORCES[kind])])
+    times = np.array([0.81, 0.93, 1.13, 1.21])
+    at = quirk.simulate(system, 2.0, output=0.25, rtol=1e-12, atol=1e-14).at(times)
+    error = np.abs(at["puck"].position[:, 0] - position(times))
+    assert error.max() < 1e-11
+    assert (error < at.uncertainty).all()

@@ -1,9 +1,13 @@
 """Jets against Cauchy's integral: derivatives of any order of analytic functions, to round-off."""
 
+import math
+
 import numpy as np
 import pytest
 
+import quirk
 from quirk.autodiff.jet import Jet
+from quirk.autodiff.numerical import by_interpolation
 
 ORDER = 6
 
@@ -118,3 +122,36 @@ def test_powers_at_zero_have_as_many_derivatives_as_they_are_high():
         other = (y.log() * exponent).exp()
         np.testing.assert_allclose((y**exponent).taylor, other.taylor, rtol=1e-13)
         np.testing.assert_allclose((y**exponent).gradient[0], other.gradient[0], rtol=1e-13)
+
+
+class TestInterpolationInTime:
+    """Derivatives of functions of floats alone, by interpolation in time."""
+
+    @staticmethod
+    def derivatives(function, t):
+        found = by_interpolation(function, Jet([t, 1.0, 0.0], []), (Jet([t**2, 2 * t, 1.0], []),))
+        return found[()].taylor
+
+    @pytest.mark.parametrize("side", [-1.0, 1.0])
+    @pytest.mark.parametrize("ulps", [64, 1e6, 1e12])
+    def test_beside_a_jump_they_are_those_of_the_same_side(self, side, ulps):
+        """Up to round-off, and whatever the distance from the jump at t = 1."""
+        t = 1.0 + side * ulps * np.spacing(1.0)
+        value, rate, half = self.derivatives(lambda t, x: math.sin(3.0 * t) + x + (5.0 if t > 1.0 else 0.0), t)
+        assert value == pytest.approx(math.sin(3.0 * t) + t**2 + (5.0 if side > 0 else 0.0))
+        assert rate == pytest.approx(3.0 * math.cos(3.0 * t) + 2.0 * t, rel=1e-8)
+        assert half == pytest.approx(-4.5 * math.sin(3.0 * t) + 1.0, rel=1e-6)
+
+    def test_where_the_function_is_defined_on_one_side_alone(self):
+        def root(t, x):
+            if t < 1.0:
+                raise quirk.InputError("undefined before t = 1 s")
+            return t**1.5 * x
+
+        value, rate, half = self.derivatives(root, 1.0)
+        assert (value, rate, half) == pytest.approx((1.0, 3.5, 4.375), rel=1e-6)
+
+    def test_smooth_functions_are_interpolated_on_both_sides(self):
+        value, rate, half = self.derivatives(lambda t, x: math.exp(8.0 * t) * x, 0.5)
+        e = math.exp(4.0)
+        assert (value, rate, half) == pytest.approx((0.25 * e, 3.0 * e, 17.0 * e), rel=1e-9)

@@ -262,12 +262,13 @@ def plain(data: np.ndarray) -> np.ndarray:
 
 
 def from_numpy(x: Any) -> Any:
-    """Return a numpy array computed from constants as a TracerArray, and a scalar unchanged."""
+    """Return a numpy array computed from constants as a TracerArray, and a scalar unchanged.
+
+    An array without dimensions, as from `numpy.where`, remains one: unlike a number it cannot be hashed.
+    """
     if isinstance(x, np.ndarray):
         if x.dtype not in (REAL, INTEGER, TRUTH):
             raise NotTraceableError(f"an array of {x.dtype}")
-        if not x.ndim:  # it cannot be hashed and is not a float, as from np.where
-            raise NotTraceableError("an array without dimensions")
         return TracerArray(x.astype(object) if x.dtype == REAL else x)
     return x
 

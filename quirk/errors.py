@@ -114,7 +114,10 @@ class BreaksWarning(UserWarning):
 
 
 class RateJumpWarning(UserWarning):
-    """Warning that the rate of a driver's motion jumps during a run; the result lacks the impulse and its work."""
+    """Warning that a rate jumps in time during a run; the result lacks the impulse and its work.
+
+    The rate is that of a driver's motion, or of the user function of a constraint or of a closed gap.
+    """
 
 
 class DegreesWarning(UserWarning):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,8 +50,20 @@ def rate_jumps(motion: Motion, start: float, end: float) -> list[RateJump]:
         function = part.functions[0] if part.kind == FUNCTION else None
         if function is None or (isinstance(function, Expression) and function.smooth):
             continue
-        jumps += _jumps(part.functions[1], part.functions[2], start, end)
+        rate, slope = part.functions[1:3]
+        assert rate is not None and slope is not None
+        jumps += jumps_of_rate(rate, slope, start, end)
     return sorted(jumps)
+
+
+def described(jumps: Sequence[RateJump]) -> str:
+    """Return a clause for messages about one or more jumps of a rate, and what results lack there."""
+    t, before, after = (value + 0.0 for value in jumps[0])  # without the sign of a zero
+    more = f", and at {len(jumps) - 1} more times" if len(jumps) > 1 else ""
+    return (
+        f"jumps from {before:.6g} to {after:.6g} at t = {t:.9g} s{more}: velocities jump there too, and the result "
+        "lacks the impulse and its work"
+    )
 
 
 class _Sample(NamedTuple):
@@ -62,11 +74,13 @@ class _Sample(NamedTuple):
     slope: float
 
 
-def _jumps(
-    rate: Callable[[float], float] | None, slope: Callable[[float], float] | None, start: float, end: float
+def jumps_of_rate(
+    rate: Callable[[float], float], slope: Callable[[float], float], start: float, end: float
 ) -> list[RateJump]:
-    """Return the jumps of the function `rate` between the times `start` and `end` (s); its derivative is `slope`."""
-    assert rate is not None and slope is not None
+    """Return the jumps of the function `rate` between the times `start` and `end` (s); its derivative is `slope`.
+
+    Times at which a function fails are skipped.
+    """
 
     def sample(t: float) -> _Sample:
         try:

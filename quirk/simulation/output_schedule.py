@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import BreaksWarning, InputError, RateJumpWarning, outside
-from ..functions.rate_jumps import rate_jumps
+from ..functions.rate_jumps import described, rate_jumps
 from ..integrators import STIFF_METHODS, TABLEAUX, Breaks
 from ..system.system import System
 from ..util import validate
@@ -129,12 +129,9 @@ def _times_of_rate_jumps(system: System, start: float, end: float, owner: str) -
             times += [jump.t for jump in jumps]
             if not jumps:
                 continue
-            t, before, after = jumps[0]
-            more = f", and at {len(jumps) - 1} more times" if len(jumps) > 1 else ""
             warnings.warn(
-                f"{owner}: {placed.owner}: the rate of {motion!r} jumps from {before:.6g} to {after:.6g} at "
-                f"t = {t:.9g} s{more}: velocities jump there too, and the result lacks the impulse and its work: give "
-                "the motion in pieces, with quirk.follow as the action of an event at this time, or a smooth motion",
+                f"{owner}: {placed.owner}: the rate of {motion!r} {described(jumps)}: give the motion in pieces, with "
+                "quirk.follow as the action of an event at this time, or a smooth motion",
                 RateJumpWarning,
                 stacklevel=outside(),
             )

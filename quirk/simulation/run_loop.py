@@ -26,6 +26,7 @@ from ..result.segment import Segment
 from ..system.system import System
 from ..util.garbage import collector_paused
 from ..util.progress import ProgressLine
+from .constraint_jumps import jump_near, warn_of_rate_jumps
 from .hybrid.checkpointed_run import CheckpointedRun
 from .hybrid.event_functions import other_called_functions
 from .hybrid.hybrid_run import HybridRun
@@ -130,6 +131,7 @@ class _SimulatedRun:
             completed = self.result("stopped" if run.stopped else "completed")
             if settings.interval > 0:
                 check_kept(completed, "simulate")
+            warn_of_rate_jumps(completed, settings.start, settings.end)
         return completed
 
     def result(self, status: str) -> Result:
@@ -192,7 +194,9 @@ def described_failure(
     settings, trouble = factory.settings, run.trouble or run.undefined(error.time)
     cause: Any = trouble
     if not isinstance(trouble, InputError):
-        cause = undefined_soon(run.plant.model, last_state, error.time, settings.step if settings.fixed else 0)
+        step, active = settings.step if settings.fixed else 0.0, run.plant.model.joint_rows.keys()
+        cause = undefined_soon(run.plant.model, last_state, error.time, step)
+        cause = cause or jump_near(system, frozenset(active), last_state, error.time, step)
     because = "" if cause is None else f" ({cause})"
     if cause is None and system.sampled:
         because = HINT_OF_SAMPLED.format(system.sampled[0])

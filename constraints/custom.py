@@ -20,7 +20,7 @@ from ..bodies.body import GROUND, Body, Ground, checked_body
 from ..bodies.frame import Frame
 from ..errors import InputError
 from ..functions.expression import function_of
-from ..functions.user_function import on_jets
+from ..functions.user_function import check_arguments, on_jets
 from ..util import validate
 from .constraint import Constraint
 from .relation import FORCE, TORQUE, MovingFrame, Relation, RelationLayout, differentiate, frame_numbers, layout_of
@@ -111,6 +111,7 @@ class Implicit(OfBodies):
         phi = function_of(owner, "phi", phi, ("t", *LETTERS[: self.given]))
         if not callable(phi):
             raise InputError(f"{owner}: phi must be a function phi(t, {self._form}); got {phi!r}")
+        check_arguments(owner, "phi", phi, {f"phi(t, {self._form})": 1 + self.given})
         validate.choice(owner, "level", level, LEVELS)
         unit = UNITS[validate.choice(owner, "units", units, tuple(UNITS))]
         self.phi, self.level = phi, level

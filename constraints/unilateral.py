@@ -17,7 +17,7 @@ from ..bodies.body import Body, Ground
 from ..errors import InputError
 from ..functions import degrees
 from ..functions.expression import function_of
-from ..functions.user_function import on_jets
+from ..functions.user_function import check_arguments, on_jets
 from ..util import validate
 from ..util.validate import PointsLike
 from .angle import free_angle
@@ -231,6 +231,7 @@ class OneSided(OfBodies, Unilateral):
         gap = function_of(f"{self}", "gap", gap, ("t", *LETTERS[: self.given]))
         if not callable(gap):
             raise InputError(f"{self}: gap must be a function gap(t, a, b, ...) of moving frames; got {gap!r}")
+        check_arguments(f"{self}", "gap", gap, {"gap(t, a, b, ...) of moving frames": 1 + self.given})
         validate.choice(f"{self}", "unit", unit, tuple(UNITS))
         skipped, title = len(self.members) - self.given, f"{self}"
 

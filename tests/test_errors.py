@@ -140,7 +140,8 @@ CASES = {
     "function of wrong shape": (lambda: run(quirk.Force("push", A, lambda *x: [1, 2])), 'Force "push", at t = 0 s: what its force function returns must have shape (3,); got shape (2,)'),
     "function of NaN": (lambda: run(quirk.Torque("twist", A, lambda *x: [0, NAN, 0])), 'Torque "twist", at t = 0 s: what its torque function returns must be finite'),
     "function of nothing": (lambda: run(quirk.JointTorque("motor", HINGE, lambda *x: None)), 'JointTorque "motor", at t = 0 s: what its torque function returns must be a number; got None'),
-    "function that fails": (lambda: run(quirk.Force("push", A, lambda t: [0, 0, 0])), 'Force "push": its force function, called as f(t, position, orientation, velocity, angular_velocity), failed at t = 0 s: TypeError'),
+    "function that fails": (lambda: run(quirk.Force("push", A, lambda t, *x: [x[9], 0, 0])), 'Force "push": its force function, called as f(t, position, orientation, velocity, angular_velocity), failed at t = 0 s: IndexError'),
+    "function of other arguments": (lambda: run(quirk.Force("push", A, lambda t: [0, 0, 0])), 'Force "push": force must be a function f(t, position, orientation, velocity, angular_velocity) or f(t, state); got a function with 1 argument without a default'),
     # runs
     "no system": (lambda: quirk.simulate([A], 1.0), "simulate: system must be a quirk.System"),
     "zero duration": (lambda: run(duration=0), "simulate: duration must be positive; got 0"),

@@ -19,6 +19,7 @@ from ..errors import InputError
 from ..forces import ForceElement
 from ..functions.expression import Expression
 from ..functions.motion import Motion
+from ..functions.user_function import check_arguments
 from ..util import validate
 from ..util.construction import remembered
 from ..util.suggestion import nearest_names, quoted
@@ -299,6 +300,7 @@ def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[
         if isinstance(one, str) and one == "stop":
             found.append(StopRun())
         elif isinstance(one, Action | After) or (callable(one) and not isinstance(one, Expression)):
+            check_arguments(title, "action", one, {"f(t, state)": 2})
             found.append(one)
         else:
             meant = quoted(nearest_names(one, ("record", "stop"))) if isinstance(one, str) else ""

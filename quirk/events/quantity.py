@@ -22,7 +22,7 @@ from ..errors import InputError
 from ..forces import ForceElement
 from ..forces.state_function import texts_in
 from ..forces.state_view import Plain, StateView, TracedView
-from ..functions.user_function import of_floats
+from ..functions.user_function import check_arguments, of_floats
 from ..jit.scalar import is_traced
 from .dimension import Dimension
 
@@ -279,6 +279,7 @@ def used_parts(title: str, function: Function, parts: Mapping[str, Any], probe: 
     """
     if not callable(function):
         raise InputError(f"{title}: function must be a function of (t, state), or a quantity by name; got {function!r}")
+    check_arguments(title, "function", function, {"f(t, state)": 2})
     named = texts_in(getattr(function, "__code__", None))
     found = {name: parts[name] for name in parts if name in named}
     for name in probe(function):

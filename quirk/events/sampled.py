@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import InputError
 from ..forces import ForceElement
 from ..functions.expression import Expression
+from ..functions.user_function import check_arguments
 from ..util import validate
 from ..util.immutable import Immutable
 from .watched import Watched
@@ -97,6 +98,7 @@ def _checked(owner: str, function: Any, count: int) -> Callable[..., Any] | tupl
     `owner` names the object in errors.
     """
     if callable(function) and not isinstance(function, Expression):
+        check_arguments(owner, "function", function, {"f(t, state)": 2})
         return function
     listed = list(function) if isinstance(function, list | tuple) else [function]
     if not all(isinstance(one, str | Expression) for one in listed):

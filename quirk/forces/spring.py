@@ -14,6 +14,7 @@ from ..constraints.constraint import checked_ends, end_points, initial_point
 from ..errors import InputError
 from ..functions.array_api import maximum, minimum
 from ..functions.expression import function_of
+from ..functions.user_function import check_arguments
 from ..util import validate
 from ..util.validate import PointsLike
 from .curve import curve, integral, on_curve
@@ -170,6 +171,7 @@ class Spring(BetweenPoints):
             raise InputError(f"{owner}: a spring with rest_length 0 is never compressed; give a positive rest_length")
         self.one_sided = None if self.through_zero else one_sided
         given = function_of(owner, "law", law, ("length", "rate"))
+        check_arguments(owner, "law", given, {"f(length, rate)": 2})
         self.law = Value(owner, "law", _over_time(given), (), "f(length, rate)", (0, 0)) if callable(given) else None
         self.starts = self.pieces = None
         if given is not None and self.law is None:

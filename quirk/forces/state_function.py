@@ -183,9 +183,8 @@ def in_state(element: ForceElement, parts: Mapping[str, Any]) -> ForceElement:
     read: dict[str, Body] = {}
     calls = {}
     for name, value in values.items():
-        calls[name] = {
-            part: known[part] for part in names_read(f"{value.owner}: its {value.argument}", value.source, known)
-        }
+        names = names_read(f"{value.owner}: its {value.argument}", value.source, known, value.forms)
+        calls[name] = {part: known[part] for part in names}
         for part in calls[name].values():
             bodies = (part,) if isinstance(part, Body) else (part.body_i, part.body_j)
             read.update({body.name: body for body in bodies if not isinstance(body, Ground)})
@@ -196,11 +195,14 @@ def in_state(element: ForceElement, parts: Mapping[str, Any]) -> ForceElement:
     return element.with_values({**made, "ends": ends, "reading": len(read)})
 
 
-def names_read(title: str, function: Callable[..., Any], parts: Mapping[str, Any]) -> list[str]:
+def names_read(
+    title: str, function: Callable[..., Any], parts: Mapping[str, Any], forms: Mapping[str, int]
+) -> list[str]:
     """Return the names of the parts that a function of (t, state) reads.
 
     The result contains the names that the function reads at the initial state, and all names of parts that occur as
-    strings in its code, because the function may read them at other states.
+    strings in its code, because the function may read them at other states. `forms` are the forms in which the function
+    could be called, with their numbers of arguments, for errors.
 
     Raises
     ------
@@ -217,6 +219,7 @@ def names_read(title: str, function: Callable[..., Any], parts: Mapping[str, Any
     except Exception as error:
         raise InputError(
             f"{title} function, called as {STATE_CALL}, failed at the initial state: {type(error).__name__}: {error}"
+            f" ({', '.join(f'{form} has {count} arguments without defaults' for form, count in forms.items())})"
         ) from error
     named = texts_in(getattr(function, "__code__", None))
     return list(dict.fromkeys([*(name for name in parts if name in named), *recording.names]))

@@ -17,7 +17,7 @@ from ..autodiff.numerical import by_interpolation
 from ..errors import InputError
 from ..functions.expression import function_of
 from ..functions.motion import Motion, as_motion
-from ..functions.user_function import of_floats, takes_state
+from ..functions.user_function import check_arguments, of_floats, takes_state
 from ..util import validate
 
 # Form of the call of a function of the whole state, for messages.
@@ -44,6 +44,7 @@ class Value:
 
     Attributes
     ----------
+    forms : forms in which a function may be called, with their numbers of arguments
     constant : array of `shape`, or None for a function
     function : the user function, or None for numbers
     of_state : whether the function is one of the whole state, ``f(t, state)``; see `quirk.forces.state_function`
@@ -63,6 +64,8 @@ class Value:
         self.owner, self.argument, self.shape, self.form, self.sizes = owner, argument, shape, call, sizes
         names = re.findall(r"\w+", call)[1:]
         value = function_of(owner, argument, value, names)
+        self.forms = {call: 1 + len(sizes)} | ({} if len(names) == 2 else {STATE_CALL: 2})
+        check_arguments(owner, argument, value, self.forms)
         self.of_state = takes_state(value, names)
         if self.of_state:
             self.form, self.sizes = STATE_CALL, ()

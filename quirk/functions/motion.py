@@ -21,7 +21,7 @@ from .derivative_check import check_derivatives
 from .expression import Derivative, Expression, function_of
 from .motion_kernels import FUNCTION, PIECES, SINUSOID, MotionTable, motion_taylor
 from .spline import interpolated, kinks
-from .user_function import takes_state
+from .user_function import check_arguments, takes_state
 
 # Minimum number of points of a periodic spline, and tolerance of its closure relative to its range.
 FEWEST_PERIODIC, SAME = 4, 1e-12
@@ -215,6 +215,7 @@ class Motion(Immutable):
                     f"Motion.function: {argument} must be a function of the time t alone; got one of two arguments: "
                     "what depends on the state cannot be prescribed: use a force such as Controller, or quirk.Sampled"
                 )
+            check_arguments("Motion.function", argument, function, {"f(t)": 1})
         return cls(FUNCTION, np.zeros(2), np.zeros((1, 0)), tuple(functions.values()))
 
     @classmethod

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..autodiff.jet import Jet
+from ..errors import InputError
 from ..jit.scalar import is_traced
 from ..jit.traced_value import exactly
 from .array_api import CONSTANTS, JETS, Vocabulary, has_own_builtins, python_of
@@ -118,20 +119,50 @@ def of_floats(
         return untraced(copy(*given)), list(checks)
 
 
+def required_arguments(function: Any) -> int | None:
+    """Return the number of positional arguments of a function that have no default.
+
+    The result is None if it is unknown, or if the function accepts any number of arguments.
+    """
+    try:
+        parameters = inspect.signature(python_of(function)).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return None
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(p.kind in positional and p.default is p.empty for p in parameters)
+
+
+def check_arguments(owner: str, argument: str, function: Any, forms: Mapping[str, int]) -> None:
+    """Check that a user function has the arguments of one of the forms in which it is called.
+
+    Only arguments without defaults count, because the defaults belong to the user.
+
+    Parameters
+    ----------
+    owner, argument : object and argument, for errors
+    function : the function; texts, lists and other objects that are not functions pass
+    forms : number of arguments of each form, such as {"f(t, state)": 2}
+    """
+    if not callable(function) or isinstance(function, Expression | Derivative):
+        return
+    count = required_arguments(function)
+    if count is not None and count not in forms.values():
+        raise InputError(
+            f"{owner}: {argument} must be a function {' or '.join(forms)}; got a function with {count} argument"
+            f"{'' if count == 1 else 's'} without a default (arguments with a default keep it)"
+        )
+
+
 def takes_state(function: Any, names: Sequence[str]) -> bool:
     """Whether a function has the arguments (t, state) instead of the arguments `names`.
 
-    A function with two required arguments is treated as a function of (t, state), unless `names` has two entries.
+    A function with two arguments without defaults is one of (t, state), unless `names` has two entries.
     """
     if len(names) == 2 or not callable(function) or isinstance(function, Expression):
         return False
-    try:
-        parameters = list(inspect.signature(python_of(function)).parameters.values())
-    except (TypeError, ValueError):
-        return False
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    required = [p for p in parameters if p.kind in positional and p.default is p.empty]
-    return len(required) == 2 and len(parameters) == 2
+    return required_arguments(function) == 2
 
 
 def on_jets(function: Any, t: Jet, *arguments: Any) -> Any:

@@ -423,3 +423,28 @@ def test_a_driver_moves_bodies_before_a_later_action_disables_it():
     result = shared_shaft(2, lambda names: both)
     first = np.flatnonzero(result.time == 0.5)[-1]
     np.testing.assert_allclose(result["hinge"].angle_rate[first], 2.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("change", [
+    lambda t, state: state.velocity.__setitem__((0, 0), 99.0),
+    lambda t, state: state.position.fill(0.0),
+    lambda t, state: state.angles["hinge"].fill(0.0),
+    lambda t, state: setattr(state, "velocity", 2.0 * state.velocity),
+    lambda t, state: state.angles.clear(),
+])  # fmt: skip
+def test_an_action_that_writes_to_the_state_is_an_error(change):
+    rod = quirk.Body.box("rod", 1.0, [1.0, 0.1, 0.1], angular_velocity=[0, 0, 1.0])
+    system = quirk.System([rod, quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis="z")])
+    event = quirk.Event("late", "time", level=0.5, action=change)
+    with pytest.raises(quirk.QuirkError, match=r'Event "late".*return quirk.set_velocity\(\.\.\.\)'):
+        quirk.simulate(system, 1.0, events=[event])
+
+
+def test_a_state_that_an_action_keeps_can_be_changed_later():
+    kept = []
+    rod = quirk.Body.box("rod", 1.0, [1.0, 0.1, 0.1], velocity=[1.0, 0, 0])
+    event = quirk.Event("late", "time", level=0.5, action=lambda t, state: kept.append(state))
+    quirk.simulate(quirk.System([rod]), 1.0, events=[event])
+    kept[0].velocity[0, 0] = 3.0
+    result = quirk.simulate(quirk.System([rod]), 1.0, initial_state=kept[0])
+    assert result["rod"].position[-1, 0] == pytest.approx(3.5)

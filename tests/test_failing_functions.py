@@ -129,3 +129,21 @@ def test_functions_may_fail_after_they_are_needed(part, f, action):
     )
     assert result.status == zeroed.status == ("stopped" if action == "stop" else "completed")
     np.testing.assert_allclose(result.state.position[-1], zeroed.state.position[-1], atol=1e-9)
+
+
+MASKED = np.ma.masked
+PARTLY_MASKED = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+
+
+@pytest.mark.parametrize("force", [
+    lambda b, r: quirk.JointForce("f", r, lambda t, x, v: MASKED),
+    lambda b, r: quirk.JointForce("f", r, lambda t, state: MASKED),
+    lambda b, r: quirk.JointForce("f", r, MASKED),
+    lambda b, r: quirk.Force("f", b, lambda t, *motion: PARTLY_MASKED),
+])  # fmt: skip
+def test_masked_values_are_no_numbers(force):
+    """They have no value; the data below the mask, here 0 and 2, must not be taken."""
+    b = quirk.Body.box("b", 1.0, [0.1, 0.1, 0.1])
+    r = quirk.Prismatic("r", quirk.GROUND, b, axis="x")
+    with pytest.raises(quirk.InputError, match=r'"f".* must be (a number|3 numbers); got masked'):
+        quirk.simulate(quirk.System([b, r, force(b, r)]), 1.0)

@@ -61,6 +61,8 @@ def _values(parts: Iterable[Any]) -> tuple[Any, ...]:
 
 def _contents(x: Any, names: Iterable[str]) -> Any:
     """Return a key that identifies the contents of an object and the values of its attributes `names`."""
+    if isinstance(x, np.ma.MaskedArray):
+        return _contents(np.ma.getdata(x), names), _contents(np.ma.getmaskarray(x), names)
     if isinstance(x, np.ndarray):
         text = x.tobytes() if x.dtype != object else repr(_values(x.ravel().tolist())).encode()
         return x.shape, x.dtype.str, text if len(text) <= LONG else hashlib.blake2b(text).digest()

@@ -46,7 +46,9 @@ def array(owner: str, argument: str, value: Any, shape: tuple[int, ...]) -> np.n
 
 
 def numbers(value: Any) -> np.ndarray | None:
-    """Return `value` as a new float array, or None if it does not consist of real numbers."""
+    """Return `value` as a new float array, or None if it does not consist of real numbers, or some are masked."""
+    if np.ma.is_masked(value):
+        return None
     try:
         given = np.asarray(value)
         # numpy would silently convert text, truth values and complex numbers to floats.

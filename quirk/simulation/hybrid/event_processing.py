@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from quirk.analysis.contact.flank_states import MEETS, RETURNS
 from quirk.analysis.contact.rope_states import HOLDS, TAUTENS
+from quirk.bodies.state import State
 from quirk.dynamics.model.joint_angles import angles_by_name
 from quirk.dynamics.plant import CompiledModel
 from quirk.errors import InputError, SwitchingError
@@ -28,6 +29,9 @@ from .event_actions import ActionExecutor, EventState
 from .event_counter import EventCounter
 from .run_factory import RunFactory
 from .total_energy import total_energy
+
+# Advice to functions that write to the state, for errors.
+HOW_TO_CHANGE = "a run continues from its own state; return quirk.set_velocity(...) or another action to change it"
 
 
 class EventProcessor:
@@ -228,10 +232,7 @@ class EventProcessor:
         model, event_state = plant.model, self.board.after_new_motions(event_state)
         state = model.auxiliary.state(event_state.y).copy()
         state.angles = angles_by_name(model.joints, angles)
-        try:
-            returned = action(event_state.t, state)
-        except Exception as error:  # user functions may raise any exception
-            raise SwitchingError(f"its action failed: {type(error).__name__}: {error}") from error
+        returned = _returned(action, event_state.t, state)
         for further in actions_of(self._system, returned, f"{event}, at t = {event_state.t:g} s"):
             event_state = self._execute(event, further, event_state, angles, plant)
         return event_state
@@ -242,3 +243,30 @@ class EventProcessor:
         # In a run without an end the requested time replaces the end, and the present time if none is requested.
         end = output_times[-1] if settings.end == np.inf and output_times is not None else settings.end
         self.counter.count(t, name, (end if end < np.inf else t) - settings.start)
+
+
+def _returned(action: Callable[[float, State], Any], t: float, state: State) -> Any:
+    """Call the function of an action at time t, s, and return its result.
+
+    The arrays of the state are read-only during the call, because the run does not continue from this copy.
+
+    Raises
+    ------
+    SwitchingError
+        If the function fails, or sets a part of the state.
+    """
+    parts = *state.parts, *state.angles.values(), *state.internal.values()
+    for part in parts:
+        part.setflags(write=False)
+    try:
+        returned = action(t, state)
+    except Exception as error:  # user functions may raise any exception
+        hint = f": {HOW_TO_CHANGE}" if isinstance(error, ValueError) and "read-only" in f"{error}" else ""
+        raise SwitchingError(f"its action failed: {type(error).__name__}: {error}{hint}") from error
+    finally:
+        for part in parts:  # the function may have kept the state
+            part.setflags(write=True)
+    present = *state.parts, *state.angles.values(), *state.internal.values()
+    if len(present) != len(parts) or any(x is not y for x, y in zip(present, parts, strict=True)):
+        raise SwitchingError(f"its action sets a part of the state: {HOW_TO_CHANGE}")
+    return returned

@@ -115,3 +115,62 @@ def test_a_stop_and_brakes_share_a_load_in_any_units(length, mass, rotates, limi
         expected = water_level(load, limits) if load > 0 else load * limits / limits.sum()
         np.testing.assert_allclose(-effort, expected, atol=1e-9)
         assert push == pytest.approx(min(expected.sum() - load, 0.0), abs=1e-9)
+
+
+@pytest.mark.parametrize(("length", "mass"), UNITS)
+def test_two_stops_and_brakes_share_a_load_in_any_units(length, mass):
+    """A door on two hinges, each with a stop and a brake: the stops share with each other and with the brakes."""
+    time = np.sqrt(length)
+    unit, limits = mass * length**2 / time**2, np.array([2.0, 2.0, 2.0, 0.5])
+    door = Body.box("door", mass, [length, 0.1 * length, length], position=[0.5 * length, 0, 0])
+    hinges = [
+        quirk.Revolute(f"hinge {k}", GROUND, door, point=[0, 0, z * length], axis="z")
+        for k, z in enumerate((-0.4, 0.4))
+    ]
+    stops = [quirk.Stop(f"stop {k}", hinge, upper=0.03) for k, hinge in enumerate(hinges)]
+    brakes = [
+        quirk.JointFriction(f"brake {k}", hinge, coulomb=limit * unit, sticking=True)
+        for k, (hinge, limit) in enumerate(zip(hinges, limits[2:], strict=True))
+    ]
+    motor = quirk.JointTorque("motor", hinges[0], Motion.polynomial([5.0 * unit, -5.0 * unit / time]))
+    system = quirk.System([door, *hinges, *stops, *brakes, motor], gravity=[0, 0, -length / time**2])
+    result = quirk.simulate(system, 1.55 * time, output=0.1 * time)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", quirk.ContactLoadWarning)
+        shares = [result[stop.name].torque()[:, 2] for stop in stops] + [result[brake.name].along() for brake in brakes]
+    rest = result["brake 0"].sticking
+    assert rest.sum() > 8
+    assert len(result.events) == 2
+    for share, load in zip(np.array(shares).T[rest] / unit, 5.0 - 5.0 * result.time[rest] / time, strict=True):
+        expected = load / limits.sum() * limits if load > 0 else load / 2.5 * np.array([0.0, 0.0, 2.0, 0.5])
+        np.testing.assert_allclose(-share, expected, atol=1e-9)
+    multipliers = np.array([result.multipliers[stop.name][rest, 0] for stop in stops]).T
+    np.testing.assert_allclose(np.abs(multipliers), -np.array(shares).T[rest, :2], atol=1e-9 * unit)
+
+
+@pytest.mark.parametrize(("length", "mass"), UNITS)
+def test_a_box_on_four_feet_and_a_brake_are_pushed_until_all_slip(length, mass):
+    """The feet hold 0.2 * 19.62 N and the brake 4 N: no share is beyond its limit until the whole load is."""
+    time = np.sqrt(length)
+    unit = mass * length / time**2
+    box = Body.box("box", 2.0 * mass, [2 * length, 2 * length, 0.2 * length], position=[0, 0, 0.1 * length])
+    line = quirk.Prismatic("line", GROUND, box, point=[0, 0, 0.1 * length], axis="x", active=False)
+    brake = quirk.JointFriction("brake", line, coulomb=4.0 * unit, sticking=True)
+    push = quirk.Force("push", box, [Motion.polynomial([0, 10.0 * unit / time]), 0, 0])
+    plane, corners = quirk.surface.plane(), [(-1, -1), (-1, 1), (1, -1), (1, 1)]
+    feet = [
+        quirk.Contact(f"foot {k}", GROUND, box, on_i=plane, on_j=quirk.surface.point(length * np.array([x, y, -0.1])))
+        for k, (x, y) in enumerate(corners)
+    ]
+    rubs = [quirk.Friction(f"rub {k}", foot, 0.2) for k, foot in enumerate(feet)]
+    system = quirk.System([box, line, brake, push, *feet, *rubs], gravity=[0, 0, -9.81 * length / time**2])
+    result = quirk.simulate(system, 0.8 * time, output=0.1 * time)
+    assert result.events.time / time == pytest.approx([0.4 + 0.3924], rel=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", quirk.ContactLoadWarning)
+        loads = np.array([result[foot.name].force() for foot in feet]) / unit
+    drags, effort = np.array([result[rub.name].force() for rub in rubs]) / unit, result["brake"].along() / unit
+    rest = result["brake"].sticking
+    np.testing.assert_allclose(drags[:, rest, 0].sum(axis=0) + effort[rest], -10 * result.time[rest] / time, atol=1e-9)
+    assert (np.abs(effort[rest]) <= 4.0 * (1 + 1e-9)).all()
+    assert (np.linalg.norm(drags, axis=2) <= 0.2 * loads[:, :, 2] * (1 + 1e-9) + 1e-9).all()

@@ -5,6 +5,7 @@ resultant inside the friction cones, the one of least norm is reported. Sliding 
 run computed their friction, if the other loads are then inside their cones; otherwise their normal loads, with
 proportional friction, are also unknowns, for the same resultant. If no distribution is inside the cones, the one of
 least norm is reported, with a warning. Redundant contacts, which had no constraint rows during the run, are included.
+Where contacts at rest also share the load with sticking joints, `quirk.result.sticking_loads` distributes it.
 """
 
 from __future__ import annotations
@@ -172,26 +173,17 @@ class ContactLoads:
         side = own[0][1].side if side is None else side
         return tuple(k for k, one in own if one.side == side)
 
-    @property
-    def loads(self) -> dict[str, np.ndarray]:
-        """Force (N) and torque (N m), (nt, 2, 3), inertial frame, of each contact that shares a load, by name.
+    def loads_and_multipliers(self, without: frozenset[str]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """Return the loads, and the multipliers, of contacts that share a load, by name.
 
-        The loads act on body j; the torque is about the joint point of body j.
+        The loads are force (N) and torque (N m), (nt, 2, 3), on body j, inertial frame; the torque is about the joint
+        point of body j. The multipliers are those of the gap (nt, 1) and, by the names of sticking friction, of the c
+        slip components (nt, c), N or N m. Groups with contacts whose names are in `without` are left out.
         """
-        return self._loads_and_forces[0]
-
-    @property
-    def forces(self) -> dict[str, np.ndarray]:
-        """Multipliers of the gap (nt, 1) and the c slip components (nt, c) of contacts that share a load, N or N m.
-
-        They are given by the names of the contacts and of sticking friction.
-        """
-        return self._loads_and_forces[1]
-
-    @cached_property
-    def _loads_and_forces(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        loads, forces, nt = dict[str, np.ndarray](), dict[str, np.ndarray](), len(self._openings)
-        for group in self._groups():
+        loads, multipliers, nt = dict[str, np.ndarray](), dict[str, np.ndarray](), len(self._openings)
+        for group in self._groups:
+            if not without.isdisjoint(self._names(group)):
+                continue
             numbers = [number for contact in group for number in (contact.number, *contact.slips)]
             numbers += [number for contact in group for number in contact.rubs]
             times = list[float]()
@@ -205,10 +197,10 @@ class ContactLoads:
                     if name in exerted:
                         array[row] = exerted[name].force, exerted[name].torque
                 for name, places in self._places(group):
-                    forces.setdefault(name, np.zeros((nt, len(places))))[row] = along[places]
+                    multipliers.setdefault(name, np.zeros((nt, len(places))))[row] = along[places]
             if times:
                 self._warn(group, times)
-        return loads, forces
+        return loads, multipliers
 
     def _places(self, group: Sequence[ClosedContact]) -> list[tuple[str, list[int]]]:
         """Return the indices of the gap and of the slip components of each contact among those of its group.
@@ -237,14 +229,21 @@ class ContactLoads:
     @cached_property
     def shared(self) -> frozenset[str]:
         """Names of the contacts that share a load with others, and of their friction elements."""
-        return frozenset(name for group in self._groups() for name in self._names(group))
+        return frozenset(name for group in self._groups for name in self._names(group))
+
+    @cached_property
+    def shared_at_rest(self) -> frozenset[str]:
+        """Names in `shared` of groups without sliding contacts."""
+        resting = (group for group in self._groups if all(contact.slides is None for contact in group))
+        return frozenset(name for group in resting for name in self._names(group))
 
     def _names(self, group: Sequence[ClosedContact]) -> list[str]:
         frictions = [contact.friction.name for contact in group if contact.friction is not None and contact.slips]
         return [*(self._gaps.contact_points[contact.number].constraint.name for contact in group), *frictions]
 
+    @cached_property
     def _groups(self) -> list[list[ClosedContact]]:
-        """Return groups of contacts that share their loads."""
+        """Groups of contacts that share their loads."""
         rows = [[contact.number, *contact.slips] for contact in self.closed]
         numbers = [number for own in rows for number in own]
         if not numbers:

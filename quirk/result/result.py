@@ -472,10 +472,8 @@ class Result(Renamed, ResultOutput):
     @cached_property
     def _joint_loads(self) -> dict[str, np.ndarray]:
         """Force (N) and torque (N m) of each constraint by name, (nt, 2, 3), inertial frame; zero while inactive."""
-        pairs = zip(self.segments, self._contact_loads, strict=True)
-        loads = self._by_name([
-            segment.joint_loads | (contacts.loads if contacts is not None else {}) for segment, contacts in pairs
-        ])  # fmt: skip
+        pairs = zip(self.segments, self._shared_contact_loads, strict=True)
+        loads = self._by_name([segment.joint_loads | shared for segment, (shared, _) in pairs])
         for name, change in self._by_name([shares.loads for shares in self._shares]).items():
             loads[name] = loads.get(name, 0.0) + change
         return loads
@@ -487,6 +485,15 @@ class Result(Renamed, ResultOutput):
             return [None for _ in self.segments]
         gaps = Gaps(self.system, [force for force in self.system.forces if isinstance(force, Friction)])
         return [segment.contact_loads or ContactLoads(self.system, gaps, segment) for segment in self.segments]
+
+    @cached_property
+    def _shared_contact_loads(self) -> list[tuple[dict[str, np.ndarray], dict[str, np.ndarray]]]:
+        """Loads and multipliers of contacts that share a load with other contacts only, by name, for each segment."""
+        pairs = zip(self._contact_loads, self._sticking_loads, strict=True)
+        return [
+            ({}, {}) if contacts is None else contacts.loads_and_multipliers(sticking.takes)
+            for contacts, sticking in pairs
+        ]
 
     @cached_property
     def _sticking_loads(self) -> list[StickingLoads]:
@@ -521,8 +528,10 @@ class Result(Renamed, ResultOutput):
         return self._by_name([
             {name: (segment.dynamics.multipliers + shares.multipliers)[:, rows]
              for name, rows in segment.model.joint_rows.items()}
-            | shares.forces | (contacts.forces if contacts is not None else {})
-            for segment, shares, contacts in zip(self.segments, self._shares, self._contact_loads, strict=True)
+            | shares.forces | multipliers
+            for segment, shares, (_, multipliers) in zip(
+                self.segments, self._shares, self._shared_contact_loads, strict=True
+            )
         ])  # fmt: skip
 
     @cached_property

@@ -85,14 +85,35 @@ class StickingLoads:
     gaps : all gaps and slip components of the system
     segment : segment of the result in which the loads are evaluated
     contacts : loads of its contacts, or None for systems without contacts
+
+    Attributes
+    ----------
+    takes : names of the contacts, and of their friction, that share a load with other contacts and with sticking joints
     """
 
     def __init__(self, system: System, gaps: Gaps, segment: Segment, contacts: ContactLoads | None) -> None:
         self._system, self._gaps, self._segment = system, gaps, segment
         self._frictions = FrictionModes(system)
-        members = [*joint_members(system, gaps, segment), *contact_members(gaps, segment, contacts)]
+        joints, shared, resting = joint_members(system, gaps, segment), frozenset[str](), frozenset[str]()
+        if contacts is not None:
+            shared, resting = contacts.shared, contacts.shared_at_rest if joints else frozenset()
+        self._members = [*joints, *contact_members(gaps, segment, contacts, shared - resting)]
+        self.takes = resting & self._contacts_beside_joints() if resting else frozenset()
+        left = resting - self.takes
+        members = [member for member in self._members if member.friction is not None or member.name not in left]
         # If the model has all rows of the members, no load is shared.
         self._members = members if any(None in member.own for member in members) else []
+
+    def _contacts_beside_joints(self) -> frozenset[str]:
+        """Return the names of the contacts, and of their friction, that share a load with sticking joints."""
+        ways, balancing = self._ways_at(0)
+        found = set[str]()
+        for numbers, _, _ in self._groups(ways, balancing):
+            members = [self._members[k] for k in numbers]
+            if any(member.friction is not None for member in members):
+                contacts = (member for member in members if member.friction is None)
+                found.update(name for member in contacts for name, _ in member.forces)
+        return frozenset(found)
 
     @cached_property
     def shares(self) -> SharedLoads:
@@ -138,10 +159,7 @@ class StickingLoads:
         """
         if not self._members:
             return []
-        solver, segment = self._segment.plant.solver(), self._segment
-        solver.settle(solver.slots.state_to_lanes(segment.flat[0]), segment.instants[0])
-        balancing = balancing_loads(self._gaps, segment, self._members, solver, self._system.plant.solver(), row)
-        _, ways = self._forces(segment.dynamics.multipliers[row], balancing)
+        ways, balancing = self._ways_at(row)
         found = []
         for _, _, directions in self._groups(ways, balancing):
             changes: dict[str, np.ndarray] = {}
@@ -150,6 +168,16 @@ class StickingLoads:
                     changes[name] = changes.get(name, 0.0) + np.multiply.outer(part, load)
             found.append(changes)
         return found
+
+    def _ways_at(self, row: int) -> tuple[np.ndarray, BalancingLoads]:
+        """Return the changes of the forces along all rows by unit redistributions, and the loads that balance them.
+
+        The results are those of `_forces` and `balancing_loads` at output index `row`.
+        """
+        solver, segment = self._segment.plant.solver(), self._segment
+        solver.settle(solver.slots.state_to_lanes(segment.flat[0]), segment.instants[0])
+        balancing = balancing_loads(self._gaps, segment, self._members, solver, self._system.plant.solver(), row)
+        return self._forces(segment.dynamics.multipliers[row], balancing)[1], balancing
 
     def _warn(self, beyond: dict[int, list[str]]) -> None:
         """Warn of forces outside the limits of friction.

@@ -6,7 +6,7 @@ coefficient of static friction times the normal load N of the joint.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,14 +97,16 @@ def joint_members(system: System, gaps: Gaps, segment: Segment) -> list[Sticking
     return members
 
 
-def contact_members(gaps: Gaps, segment: Segment, contacts: ContactLoads | None) -> list[StickingMember]:
-    """Return the closed contacts, except those whose shared loads `contacts` computes."""
+def contact_members(
+    gaps: Gaps, segment: Segment, contacts: ContactLoads | None, without: Container[str]
+) -> list[StickingMember]:
+    """Return the closed contacts, except those with a name in `without`."""
     if contacts is None:
         return []
     found, model = list[StickingMember](), segment.model
     for contact in contacts.closed:
         name = gaps.contact_points[contact.number].constraint.name
-        if name in contacts.shared:
+        if name in without:
             continue
         own = dict[int, int]()
         for constraint, listed in contacts.rows_of([contact]):

@@ -4,6 +4,8 @@ import ctypes
 import functools
 import inspect
 import operator
+import types
+import warnings
 
 import numpy as np
 import pytest
@@ -342,7 +344,38 @@ def relay_with_an_attribute():
     return Relay().push
 
 
-@pytest.mark.parametrize("relay", [relay_with_a_variable, relay_with_an_attribute], ids=lambda f: f.__name__)
+def relay_with_a_function_attribute():
+    def push(t, x, v):
+        push.on = v < -0.1 or (push.on and v < 0.1)
+        return 1.0 if push.on else -1.0
+
+    push.on = False
+    return push
+
+
+def relay_with_an_attribute_named_by_a_text():
+    def push(t, x, v):
+        setattr(push, "on", v < -0.1 or (getattr(push, "on", False) and v < 0.1))  # noqa: B010
+        return 1.0 if push.on else -1.0
+
+    return push
+
+
+def relay_with_all_attributes():
+    class Relay:
+        on = False
+
+        def push(self, t, x, v):
+            self.__dict__["on"] = v < -0.1 or (self.on and v < 0.1)
+            return 1.0 if self.on else -1.0
+
+    return Relay().push
+
+
+@pytest.mark.parametrize("relay", [
+    relay_with_a_variable, relay_with_an_attribute, relay_with_a_function_attribute,
+    relay_with_an_attribute_named_by_a_text, relay_with_all_attributes,
+], ids=lambda f: f.__name__)  # fmt: skip
 def test_functions_that_remember_are_warned_of(relay):
     body = quirk.Body("cart", 1.0, [1, 1, 1])
     rail = quirk.Prismatic("rail", quirk.GROUND, body, point=[0, 0, 0], axis=[1, 0, 0])
@@ -350,6 +383,53 @@ def test_functions_that_remember_are_warned_of(relay):
         quirk.simulate(
             quirk.System([body, rail, quirk.JointForce("relay", rail, relay())]), 0.3, method="RK4", step=0.1
         )
+
+
+def reads_by_text():
+    """A function that reads attributes by texts, and fills an array of its own."""
+    settings = types.SimpleNamespace(gain=2.0)
+
+    def push(t, x, v):
+        load = np.zeros(1)
+        load[0] = -vars(settings)["gain"] * x - getattr(settings, "gain") * v  # noqa: B009
+        return load[0]
+
+    return push
+
+
+def test_functions_that_only_read_are_not_warned_of():
+    body = quirk.Body("cart", 1.0, [1, 1, 1])
+    rail = quirk.Prismatic("rail", quirk.GROUND, body, point=[0, 0, 0], axis=[1, 0, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quirk.simulate(quirk.System([body, rail, quirk.JointForce("push", rail, reads_by_text())]), 0.3)
+
+
+def test_an_event_that_counts_its_calls_is_warned_of():
+    count = 0
+
+    def height(t, state):
+        nonlocal count
+        count += 1
+        return state["cart"].position[0] - 0.2
+
+    body = quirk.Body("cart", 1.0, [1, 1, 1], velocity=[1.0, 0, 0])
+    with pytest.warns(quirk.StatefulWarning, match='Event "there": its function reads values that it sets itself'):
+        quirk.simulate(quirk.System([body]), 0.3, events=[quirk.Event("there", height)])
+
+
+def test_an_action_may_count():
+    count = 0
+
+    def add(t, state):
+        nonlocal count
+        count += 1
+
+    body = quirk.Body("cart", 1.0, [1, 1, 1], velocity=[1.0, 0, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quirk.simulate(quirk.System([body]), 0.3, events=[quirk.Event("late", "time", level=0.2, action=add)])
+    assert count == 1
 
 
 def test_checkpoints_warn_of_values_that_they_do_not_hold(tmp_path):

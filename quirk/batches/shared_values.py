@@ -58,5 +58,4 @@ def _readers(system: System) -> Iterator[tuple[str, Callable[..., Any]]]:
         if isinstance(constraint, Unilateral):
             yield from ((f"{constraint}", gap.source) for gap in constraint.gaps if gap.source is not None)
     for event in system.events:
-        acts = {id(action) for action in functions_in(event.actions)}
-        yield from ((f"{event}", function) for function in event.user_functions if id(function) not in acts)
+        yield from ((f"{event}", function) for function in event.watched_functions)

@@ -71,10 +71,14 @@ class Event(Immutable):
         return f"<{self}>"
 
     @property
+    def watched_functions(self) -> list[Callable[..., Any]]:
+        """The user-defined function that the event watches, if it has one."""
+        return [self.function] if callable(self.function) and not isinstance(self.function, Expression) else []
+
+    @property
     def user_functions(self) -> list[Callable[..., Any]]:
         """User-defined functions of the event: the watched function and functions among the actions."""
-        quantity = [self.function] if callable(self.function) and not isinstance(self.function, Expression) else []
-        return [*quantity, *functions_in(self.actions)]
+        return [*self.watched_functions, *functions_in(self.actions)]
 
     def quantity(self, parts: Mapping[str, Any], probe: Any) -> Quantity | Gap | Reading:
         """Return the watched quantity of this event for a system.

@@ -65,6 +65,8 @@ _GLOBALS = {"STORE_GLOBAL", "DELETE_GLOBAL"}
 _CONTENTS = {"STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"}
 _READ = {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "LOAD_SPECIAL"}
 _SET = {"STORE_ATTR", "DELETE_ATTR"}
+# Names that give all attributes of an object as a dict.
+_OF_ATTRIBUTES = {"__dict__", "vars"}
 _CLASS_BODIES = {"LOAD_BUILD_CLASS", "STORE_NAME", "DELETE_NAME", "LOAD_LOCALS"}
 
 
@@ -81,6 +83,8 @@ class CodeUse:
     mutates : whether the code assigns to elements or uses in-place operators, which modify lists and arrays
     calls : function calls in the code
     filled : variables and attributes of which the code sets elements or calls a method that modifies their contents
+    remembered : attributes that the code both reads and sets, at least once by a text, as in ``setattr(x, "last", 0)``
+        or ``vars(x)["last"] = 0``
     """
 
     known: bool
@@ -93,6 +97,7 @@ class CodeUse:
     mutates: bool
     calls: frozenset[CallSite]
     filled: frozenset[str]
+    remembered: frozenset[str]
 
 
 @functools.lru_cache(4096)
@@ -126,7 +131,22 @@ def use_of(code: types.CodeType) -> CodeUse:
         mutates=in_place or out or any(i.opname in _CONTENTS for i in instructions) or any(u.mutates for u in inner),
         calls=merged(calls_of(instructions), "calls"),
         filled=merged(_filled(instructions), "filled"),
+        remembered=merged(_remembered(instructions), "remembered"),
     )
+
+
+def _remembered(instructions: Sequence[dis.Instruction]) -> frozenset[str]:
+    """Return the attributes that code both reads and sets, if it names them by texts for one or both of these.
+
+    Any text of the code may be the name of an attribute that a function such as `setattr` sets.
+    """
+    loaded = {str(i.argval) for i in instructions if i.opname in _NAMED | _READ}
+    texts = {i.argval for i in instructions if isinstance(i.argval, str) and i.opname == "LOAD_CONST"}
+    read = {str(i.argval) for i in instructions if i.opname in _READ}
+    stored = {str(i.argval) for i in instructions if i.opname in _SET}
+    read_by_text = texts if loaded & {"getattr", *_OF_ATTRIBUTES} else set()
+    set_by_text = texts if "setattr" in loaded or _filled(instructions) & _OF_ATTRIBUTES else set()
+    return frozenset((set_by_text & (read | read_by_text)) | (stored & read_by_text))
 
 
 def _filled(instructions: Sequence[dis.Instruction]) -> frozenset[str]:

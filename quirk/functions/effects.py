@@ -58,6 +58,7 @@ class Effects:
     called_names : library functions and built-in methods that the function calls
     mutates : whether the function may modify the contents of the lists, arrays and other objects in `objects`
     fixed : whether the function reads only constants
+    remembered : attributes that the function reads and sets, at least once by a text
     """
 
     def __init__(self, function: Any) -> None:
@@ -71,6 +72,7 @@ class Effects:
         self._filled_names: set[str] = set()
         self._of_unknown: set[CallSite] = set()
         self.called_names: set[str] = set()
+        self.remembered: set[str] = set()
         self._seen: dict[int, Any] = {}
         self._holders: dict[int, Any] = {}  # user modules, classes and objects, whose attributes are visited if named
         try:
@@ -91,7 +93,11 @@ class Effects:
     @property
     def remembers(self) -> bool:
         """Whether the function sets a variable or attribute that it also reads, so that calls are not independent."""
-        return bool(self.stored_slots & self.slots) or bool(self.stored_names & self.names and self._holders)
+        attributes = self.stored_names & self.names
+        of_functions = any(
+            attributes & vars(x).keys() for x in self.objects.values() if isinstance(x, types.FunctionType)
+        )
+        return bool(self.stored_slots & self.slots or self.remembered or (attributes and self._holders) or of_functions)
 
     def sets(self, owner: Any, name: str) -> bool:
         """Whether the function sets the attribute `name` of the object `owner`, of which it reads the attributes."""
@@ -196,6 +202,7 @@ class Effects:
             return
         self.objects[id(x)] = x
         use = use_of(x.__code__)
+        self.remembered |= use.remembered
         self._add_use(use)
         if use.filled:
             self._filled.update((id(value), value) for name, value in _variables(x).items() if name in use.filled)

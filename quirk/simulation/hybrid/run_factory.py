@@ -138,8 +138,13 @@ class RunFactory:
         return self._solvers[plant]
 
     def warn_of_state(self, plant: CompiledModel) -> None:
-        """Warn if user functions of a compiled model (loads, constraints and motions) store values between calls."""
-        for owner in owners_of(plant.model, self.solver_of(plant).refuse.remembers):
+        """Warn if user functions store values between calls.
+
+        These are the functions of loads, constraints and motions of a compiled model, and those that events watch.
+        """
+        remembers = self.solver_of(plant).refuse.remembers
+        watched = [f"{event}" for event in self.events if any(remembers(f) for f in event.watched_functions)]
+        for owner in (*owners_of(plant.model, remembers), *watched):
             if owner not in self._warned:
                 self._warned.add(owner)
                 warnings.warn(

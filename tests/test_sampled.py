@@ -511,3 +511,14 @@ def test_a_diverging_feedback_is_explained():
     run = quirk.Run(system)
     with pytest.raises(quirk.SimulationError, match=text):
         run.advance(60.0)
+
+
+def test_an_input_cannot_be_replaced():
+    """The controller would set values of an element that no longer acts."""
+    cart = quirk.Body.box("cart", 1.0, [0.1, 0.1, 0.1])
+    rail = quirk.Prismatic("rail", quirk.GROUND, cart, point=[0, 0, 0], axis="x")
+    event = quirk.Event("fail", "time", level=0.5, action=quirk.replace("push", quirk.JointForce("push", rail, -2.0)))
+    controller = quirk.Sampled("controller", 0.1, lambda t, state: 1.0, inputs=["push"])
+    system = quirk.System([cart, rail, quirk.JointForce("push", rail, 0.0), controller])
+    with pytest.raises(quirk.InputError, match=r'Event "fail": JointForce "push" cannot be replaced, because Sampled'):
+        quirk.simulate(system, 1.0, events=[event])

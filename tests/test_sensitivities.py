@@ -379,3 +379,18 @@ def test_what_no_step_resolves_is_told():
     system = quirk.System([body, rail, spring])
     with pytest.warns(quirk.SensitivityWarning, match="derivatives change too fast to be resolved"):
         quirk.simulate(system, 1.0, method="Tsit5", sensitivities=[("body", "velocity")])
+
+
+def without_derivative(method):
+    body = quirk.Body("body", 1.0, [1.0] * 3)
+    rail = quirk.Prismatic("rail", quirk.GROUND, body, axis=[1, 0, 0])
+    push = quirk.JointForce("push", rail, lambda t, state: 1.0 - 0.5 * state["body"].speed)
+    system = quirk.System([body, rail, push])
+    return quirk.simulate(system, 1.0, method=method, sensitivities=[("body", "mass")])
+
+
+def test_a_load_that_has_no_derivative_at_rest_is_told():
+    with pytest.warns(quirk.SensitivityWarning, match="from t = 0 s on .*; a load may have no derivative there"):
+        without_derivative("Tsit5")
+    with pytest.raises(quirk.SimulationError, match="a load may have no derivative there, such as"):
+        without_derivative("RadauIIA9")

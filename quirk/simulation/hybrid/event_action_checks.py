@@ -62,6 +62,12 @@ def _named_part(system: System, title: str, name: str) -> Any:
 def _check_replacement(system: System, title: str, action: Replace) -> None:
     old, new = system[action.name], action.force
     assert isinstance(old, ForceElement)
+    controller = next((sampled for sampled in system.sampled if old.name in sampled.inputs), None)
+    if controller is not None:
+        raise InputError(
+            f"{title}: {old} cannot be replaced, because {controller} sets its value: let the function of {controller} "
+            "return another value, or disable the force and enable another one of the system"
+        )
     bodies = {id(body) for body in system.bodies}
     if (isinstance(old, StickSlip) and old.sticks) or isinstance(old, Flanks | ElasticRope):
         raise InputError(f"{title}: {old} cannot be replaced: disable it, and enable another one of the system")

@@ -12,6 +12,7 @@ from quirk.analysis.contact.friction_modes import align_slip_directions
 from quirk.dynamics.model.directions import Directions
 from quirk.dynamics.model.tangents import Tangent
 from quirk.dynamics.sparse.stepping.run_state import STEP_START
+from quirk.dynamics.sparse.variation.implicit import UNDEFINED
 from quirk.dynamics.sparse.variation.variation import ChangedMotion, VariationIntegrator
 from quirk.errors import InputError, SensitivityWarning, outside
 from quirk.result.result import Result
@@ -120,7 +121,7 @@ def _along(
             check_rows(first, integrator, at[:, 0], directions, motions, changes)
         # The variation of the slip direction is unbounded as the slip ends.
         if not (first.contact_state.friction and part is steps[-1] and integrator.coarse >= part.trail[-1, STEP_START]):
-            _warn_of_fast_changes(integrator.coarse)
+            _warn_of_inaccuracy(integrator.coarse, variations)
         warn_of_splits(part, integrator, directions, motions, names)
         done = end
     for interval in intervals:
@@ -153,13 +154,17 @@ def _requested(
     return np.concatenate(times), np.concatenate(states), ends
 
 
-def _warn_of_fast_changes(t: float) -> None:
-    """Warn that, from time t (s) on, variations change too fast to be resolved by the steps of the run."""
+def _warn_of_inaccuracy(t: float, variations: np.ndarray) -> None:
+    """Warn that, from time t (s) on, the steps of the run do not resolve the variations, or they are undefined.
+
+    `variations` are those at the end of the steps, and `t` is infinite if all are accurate.
+    """
     if t < np.inf:
+        undefined = "" if np.isfinite(variations).all() else f"; {UNDEFINED}"
         warnings.warn(
             f"{OWNER}: from t = {t:.6g} s on derivatives change too fast to be resolved, for example near a singular "
             "configuration or in a stiff system at rest, and are inaccurate; for stiff systems use "
-            'method="RadauIIA9"',
+            f'method="RadauIIA9"{undefined}',
             SensitivityWarning,
             stacklevel=outside(),
         )

@@ -17,6 +17,12 @@ from ..tangent.tangent import Differential
 from .collocation import CONVERGENCE, ImplicitVariation
 from .radau import vary_along_radau
 
+# Reason of derivatives that are not finite, for errors.
+UNDEFINED = (
+    "a load may have no derivative there, such as a function of a body's speed, or of another square root, at zero: "
+    "let it depend on the square, or on the root of the square plus a small number"
+)
+
 
 class ImplicitPropagator:
     """Propagation of state variations along the steps of a run of any implicit method, by collocation.
@@ -65,4 +71,4 @@ class ImplicitPropagator:
         vary_along_radau(self._solver.mechanism, tangents, stepper, self._settings, variation, first, last)
         if np.isfinite(variation.failed[0]):
             t = float(variation.failed[0])
-            raise IntegrationError("the iterations for the derivatives of a step do not converge", t)
+            raise IntegrationError(f"the iterations for the derivatives of a step do not converge; {UNDEFINED}", t)

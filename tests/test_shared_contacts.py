@@ -494,3 +494,34 @@ def test_a_brake_that_breaks_away_leaves_the_wheels_rolling():
     assert {event.name for event in result.events} == {"brake"}
     wheels = [result[f"wheel {k}"].angular_velocity[-1, 1] * 0.15 for k in range(4)]
     np.testing.assert_allclose(wheels, result["chassis"].velocity[-1, 0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.3])
+def test_bearing_friction_of_a_car_does_not_depend_on_the_order_of_its_wheels(tilt):
+    """Contacts share the weight as equal springs do, and the axles carry it with the friction that belongs to it."""
+    runs, bearing, radius = [], 0.3, 0.05
+    for order in [(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2)]:
+        system = car(order, speed=1.0)
+        rubs = [quirk.Friction(f"bearing {k}", system[f"axle {k}"], bearing, radius=radius) for k in range(4)]
+        gravity = [0, 9.81 * np.sin(tilt), -9.81 * np.cos(tilt)]
+        result = quirk.simulate(quirk.System([*system, *rubs], gravity=gravity), 0.2, output=0.1)
+        runs.append(result["chassis"].velocity[-1, 0])
+        normal = [result[f"tire {k}"].force()[:, 2] for k in range(4)]
+        np.testing.assert_allclose(np.sum(normal, axis=0), 6.0 * 9.81 * np.cos(tilt), rtol=1e-12)
+        moment = sum(n * WHEELS[k][1] for k, n in enumerate(normal))
+        height = (4.0 * 0.25 + 2.0 * 0.15) / 6.0
+        np.testing.assert_allclose(moment, 6.0 * 9.81 * np.sin(tilt) * height, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(normal[0] + normal[3], normal[1] + normal[2], rtol=1e-9)  # as of equal springs
+        for k in range(4):
+            across = np.linalg.norm(result[f"axle {k}"].force()[:, [0, 2]], axis=1)
+            friction = np.abs(result[f"bearing {k}"].torque()[:, 1])
+            np.testing.assert_allclose(friction, bearing * radius * across, rtol=1e-9)
+    assert np.ptp(runs) < 1e-12
+
+
+def test_sensitivities_refuse_bearings_that_carry_shared_loads():
+    system = car(speed=1.0)
+    bearing = quirk.Friction("bearing", system["axle 0"], 0.3, radius=0.05)
+    system = quirk.System([*system, bearing], gravity=[0, 0, -9.81])
+    with pytest.raises(quirk.InputError, match='Friction "bearing": Revolute "axle 0" takes part of a load'):
+        quirk.simulate(system, 0.1, output=0.1, sensitivities=[("chassis", "mass")])

@@ -13,7 +13,7 @@ from ..constraints.sticking import Sticking, StickingBall
 from .element import ForceElement
 from .joint_friction import JointFriction, arm_of
 from .place import Place
-from .stick_slip import StickSlip
+from .stick_slip import LoadShare, StickSlip
 
 
 class BallFriction(JointFriction):
@@ -80,7 +80,7 @@ class BallFriction(JointFriction):
         floor: float,
         side: int = 1,
         part: int = 0,
-        shares: tuple[tuple[str, int, float], ...] | None = None,
+        shares: tuple[LoadShare, ...] | None = None,
     ) -> JointFriction:
         """Return a copy of the friction in the sliding state.
 

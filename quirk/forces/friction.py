@@ -22,7 +22,7 @@ from ..constraints.slip import AboutPoint, AlongAxis, OfGap, OfSurfaces, OnPlane
 from ..errors import InputError
 from ..util import validate
 from .place import Place
-from .stick_slip import ACROSS, ALONG, NORMAL, WHOLE, StickSlip
+from .stick_slip import ACROSS, ALONG, NORMAL, WHOLE, LoadShare, StickSlip
 
 KINDS = "Revolute, Prismatic, Cylindrical, Spherical, PointOnLine, PointOnPlane or Planar"
 
@@ -114,7 +114,7 @@ class Friction(StickSlip):
             self.radii = np.array([one.radius, two.radius] if on.parts is None else on.numbers_of(0))
         # For contacts that share a load: names of the multipliers that determine the load of this contact, with
         # weights.
-        self.shares: tuple[tuple[str, int, float], ...] = ((on.name, 0, 1.0),) if self.takes == NORMAL else ()
+        self.shares: tuple[LoadShare, ...] = ((on.name, 0, (1.0,)),) if self.takes == NORMAL else ()
         self.direction = np.zeros(self.slip.size)
         # Set by runs: slip below `floor` has the given direction; with `following`, the sense nearer to it; and the
         # magnitude of the force.
@@ -173,7 +173,7 @@ class Friction(StickSlip):
         floor: float,
         side: int = 1,
         part: int = 0,
-        shares: tuple[tuple[str, int, float], ...] | None = None,
+        shares: tuple[LoadShare, ...] | None = None,
     ) -> Friction:
         """Return a copy of the friction element in the sliding state, with an initial direction of slip.
 
@@ -183,8 +183,8 @@ class Friction(StickSlip):
         floor : slip, m/s, below which `direction` is used instead of the direction of the slip
         side : side of the first surface, +1 or -1, on which the components of slip are smooth
         part : index of the face or edge of a bounded surface
-        shares : constraint rows whose weighted multipliers add up to the normal load, each as (name of the constraint,
-            row index, weight); default: unchanged
+        shares : constraint rows whose weighted multipliers add up to the normal load of a contact, or to the difference
+            of the load of a joint from that of the run; default: unchanged
         """
         return _sliding(self, direction, floor, side, part, self.shares if shares is None else shares)
 
@@ -202,7 +202,7 @@ def _sliding(
     floor: float,
     side: int,
     part: int,
-    shares: tuple[tuple[str, int, float], ...],
+    shares: tuple[LoadShare, ...],
 ) -> Friction:
     known = {"direction": np.array(direction), "floor": floor, "slip": friction.on_side(side), "shares": shares}
     return friction.on_part(part).with_values(known)

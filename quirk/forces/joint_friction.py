@@ -19,7 +19,7 @@ from ..errors import InputError
 from ..util import validate
 from .joint_actuation import OfJoint, free_axis
 from .place import Place
-from .stick_slip import CONSTANT, StickSlip
+from .stick_slip import CONSTANT, LoadShare, StickSlip
 
 # Axes of the two angles of a universal joint: x of frame i and y of frame j.
 CROSS_AXES = {"rotation x": X, "rotation y": Y}
@@ -204,7 +204,7 @@ class JointFriction(OfJoint, StickSlip):
         floor: float,
         side: int = 1,
         part: int = 0,
-        shares: tuple[tuple[str, int, float], ...] | None = None,
+        shares: tuple[LoadShare, ...] | None = None,
     ) -> JointFriction:
         """Return a copy of the friction in the sliding state.
 

@@ -20,6 +20,10 @@ from .place import Place
 # perpendicular to an axis; the total force of a joint; the force of a joint along an axis; or a constant.
 NORMAL, ACROSS, WHOLE, ALONG, CONSTANT = range(5)
 
+# A constraint row on which the normal load of friction depends: name of the constraint, index of the row, and weights
+# of its multiplier: in the normal force of a contact (1,), or, where contacts share loads, in the change of force and
+# torque of a joint (6,), axes of body i.
+LoadShare = tuple[str, int, tuple[float, ...]]
 
 # Smallest cosine of the angle between the slip and its reference direction: at 60 degrees an event renews the reference
 # direction.
@@ -93,7 +97,7 @@ class StickSlip(OfSlip):
         floor: float,
         side: int = 1,
         part: int = 0,
-        shares: tuple[tuple[str, int, float], ...] | None = None,
+        shares: tuple[LoadShare, ...] | None = None,
     ) -> Any:
         """Return the friction element in the sliding state.
 

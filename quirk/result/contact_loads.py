@@ -5,7 +5,8 @@ resultant inside the friction cones, the one of least norm is reported. Sliding 
 run computed their friction, if the other loads are then inside their cones; otherwise their normal loads, with
 proportional friction, are also unknowns, for the same resultant. If no distribution is inside the cones, the one of
 least norm is reported, with a warning. Redundant contacts, which had no constraint rows during the run, are included.
-Where contacts at rest also share the load with sticking joints, `quirk.result.sticking_loads` distributes it.
+Where contacts at rest also share the load with sticking joints, or contacts share loads through joints,
+`quirk.result.sticking_loads` distributes it.
 """
 
 from __future__ import annotations
@@ -243,7 +244,10 @@ class ContactLoads:
 
     @cached_property
     def _groups(self) -> list[list[ClosedContact]]:
-        """Groups of contacts that share their loads."""
+        """Groups of contacts that share their loads.
+
+        There are none if contacts share loads through joints as well: `StickingLoads` distributes these.
+        """
         rows = [[contact.number, *contact.slips] for contact in self.closed]
         numbers = [number for own in rows for number in own]
         if not numbers:
@@ -251,6 +255,9 @@ class ContactLoads:
         A = self._matrix(self._openings[0], numbers)
         _, sizes, right = np.linalg.svd(A, full_matrices=True)
         ways = right[int((sizes > DEPENDENT * sizes.max(initial=0.0)).sum()) :].T
+        lacking = len(numbers) - sum(len(parts) for _, parts in self.rows_of(self.closed))
+        if lacking > ways.shape[1]:
+            return []
         ends = np.cumsum([0, *(len(own) for own in rows)])
         together = [list(range(*pair)) for pair in pairwise(ends.tolist())]
         groups = groups_by_projector(ways @ ways.T, list(range(len(numbers))), together)
@@ -289,8 +296,8 @@ class ContactLoads:
         for contact, place in zip(sliding, places, strict=True):
             assert contact.slides is not None
             z[place] = sum(
-                weight * multipliers[model.joint_rows[name].start + own_row]
-                for name, own_row, weight in contact.slides.shares
+                weights[0] * multipliers[model.joint_rows[name].start + own_row]
+                for name, own_row, weights in contact.slides.shares
             )
         rest = [k for k in range(len(numbers)) if k not in places]
         if not rest:

@@ -21,15 +21,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from ..analysis.contact.contact_kinematics import Gaps
 from ..analysis.contact.friction_modes import FrictionModes
-from ..dynamics.contact.contact_modes import DEPENDENT
+from ..bodies.state import State
 from ..dynamics.contact.load_sharing import MIN_SHARE, groups_by_projector
+from ..dynamics.dense.friction import share_of
+from ..dynamics.model.friction_normal_load import bearing_forces
+from ..dynamics.model.model import Model
 from ..errors import outside
 from ..forces import ForceElement, Friction, JointFriction
+from ..forces.stick_slip import NORMAL
 from ..system.system import System
 from .admissible_loads import largest_margin_redistribution, least_norm_redistribution
 from .balancing_loads import BalancingLoads, balancing_loads
@@ -108,7 +113,7 @@ class StickingLoads:
         """Return the names of the contacts, and of their friction, that share a load with sticking joints."""
         ways, balancing = self._ways_at(0)
         found = set[str]()
-        for numbers, _, _ in self._groups(ways, balancing):
+        for numbers, _, _ in self._groups(ways, balancing, self._segment.state_at(0)):
             members = [self._members[k] for k in numbers]
             if any(member.friction is not None for member in members):
                 contacts = (member for member in members if member.friction is None)
@@ -132,13 +137,14 @@ class StickingLoads:
                 balancing, last = balancing_loads(self._gaps, segment, self._members, solver, place, row), row
             multipliers = segment.dynamics.multipliers[row]
             present, ways = self._forces(multipliers, balancing)
-            start = self._sliding(multipliers, present, ways, balancing)
+            state = segment.state_at(row)
+            start = self._sliding(multipliers, present, ways, balancing, state)
             base = {name: load[row] for name, load in joint_loads.items()}
             for size, loads in zip(start, balancing.loads, strict=True):
                 for name, load in loads.items():
                     base[name] = base.get(name, 0.0) + size * load
-            limits = Limits(self._members, self._frictions, segment.state_at(row), base, balancing.loads)
-            z, exceeding = self._shared(present + ways @ start, ways, balancing, limits)
+            limits = Limits(self._members, self._frictions, state, base, balancing.loads)
+            z, exceeding = self._shared(present + ways @ start, ways, balancing, limits, state)
             z = z + start
             if exceeding:
                 beyond[row] = exceeding
@@ -161,7 +167,7 @@ class StickingLoads:
             return []
         ways, balancing = self._ways_at(row)
         found = []
-        for _, _, directions in self._groups(ways, balancing):
+        for _, _, directions in self._groups(ways, balancing, self._segment.state_at(row)):
             changes: dict[str, np.ndarray] = {}
             for part, loads in zip(directions, balancing.loads, strict=True):
                 for name, load in loads.items():
@@ -211,41 +217,53 @@ class StickingLoads:
                     into.setdefault(name, np.zeros((nt, len(own[part]))))[row] = own[part]
 
     def _sliding(
-        self, multipliers: np.ndarray, present: np.ndarray, ways: np.ndarray, balancing: BalancingLoads
+        self,
+        multipliers: np.ndarray,
+        present: np.ndarray,
+        ways: np.ndarray,
+        balancing: BalancingLoads,
+        state: State,
     ) -> np.ndarray:
-        """Return forces (d,) along the rows that the model lacks with which sliding contacts have their normal loads.
+        """Return forces (d,) along the rows that the model lacks with which sliding friction has its normal loads.
 
-        The normal loads are those with which the run has computed their friction, weighted sums of the model's
-        `multipliers` (m,). For `present`, `ways` and `balancing` see `_forces`.
+        The normal loads are those with which the run has computed the friction: of a contact, a weighted sum of the
+        model's `multipliers` (m,); of a joint, its load with a weighted sum of multipliers in addition. `state` is the
+        state of the bodies; for `present`, `ways` and `balancing` see `_forces`.
         """
-        found, wanted, model = np.zeros(len(balancing.rows)), dict[int, float](), self._segment.model
+        model, length, changes, goals = self._segment.model, self._system.model.length, list[Any](), list[float]()
         ends = np.cumsum([0, *(len(member.own) for member in self._members)]).tolist()
         spans = [range(*pair) for pair in pairwise(ends)]
         for member, span in zip(self._members, spans, strict=True):
             if member.slides is not None:
-                wanted[span.start] = sum(
-                    weight * multipliers[model.joint_rows[name].start + own]
-                    for name, own, weight in member.slides.shares
-                )
+                changes.append(ways[span.start])
+                goals.append(float(_weighted(member.slides, multipliers, model)[0] - present[span.start]))
+        for friction in (element for element, _ in model.forces if isinstance(element, Friction)):
+            if friction.takes != NORMAL and friction.shares:
+                R, unit = self._frictions.body_axes(friction, state), np.array([[1.0], [length]])
+                added = _weighted(friction, multipliers, model).reshape(2, 3) @ R.T
+                loads = [each.get(friction.on.name, np.zeros((2, 3))) / unit for each in balancing.loads]
+                changes += [*np.reshape(loads, (len(loads), -1)).T]
+                goals += (added / unit).ravel().tolist()
         movable = [member.divides or member.slides is not None for member in self._members]
         changed = {row for span, moves in zip(spans, movable, strict=True) if moves for row in span}
         columns = [d for d, row in enumerate(balancing.rows) if row in changed]
-        if wanted and columns:
-            rows = [*wanted]
-            lacking = np.array([*wanted.values()]) - present[rows]
-            found[columns] = np.linalg.lstsq(ways[np.ix_(rows, columns)], lacking, rcond=DEPENDENT)[0]
+        A = np.reshape(changes, (len(goals), len(balancing.rows)))[:, columns]
+        # Loads that others do not share are those of the model already.
+        rows, found = np.abs(A).max(axis=1, initial=0.0) > MIN_SHARE, np.zeros(len(balancing.rows))
+        if rows.any():
+            found[columns] = np.linalg.lstsq(A[rows], np.array(goals)[rows], rcond=MIN_SHARE)[0]
         return found
 
     def _shared(
-        self, present: np.ndarray, ways: np.ndarray, balancing: BalancingLoads, limits: Limits
+        self, present: np.ndarray, ways: np.ndarray, balancing: BalancingLoads, limits: Limits, state: State
     ) -> tuple[np.ndarray, list[str]]:
         """Return the forces (d,) along the d rows that the model lacks, and the names of members outside their limits.
 
         `present` (r,) are the forces along all rows without the forces to be found, `ways` (r, d) their changes per
         unit of them, `balancing` are the loads that balance unit forces along these rows, and `limits` the limits of
-        friction.
+        friction, at the state `state` of the bodies.
         """
-        groups, none = self._groups(ways, balancing), np.zeros(len(balancing.rows))
+        groups, none = self._groups(ways, balancing, state), np.zeros(len(balancing.rows))
         if not groups:
             return none, self._beyond(present, limits(none))
         z, inside = self._least(none, present, ways, groups, limits)
@@ -304,13 +322,15 @@ class StickingLoads:
                 break
         return z, inside and not self._beyond(present + ways @ z, bounds)
 
-    def _groups(self, ways: np.ndarray, balancing: BalancingLoads) -> list[tuple[list[int], list[int], np.ndarray]]:
+    def _groups(
+        self, ways: np.ndarray, balancing: BalancingLoads, state: State
+    ) -> list[tuple[list[int], list[int], np.ndarray]]:
         """Return groups of members that share a load with each other or with joints.
 
         Each group consists of the indices of its members, the indices of their rows among all r rows, and a basis
         (d, k) of the redistributions within the group that keep the normal loads of sliding friction. `ways` (r, d) are
         the changes of the forces along all rows per unit force along each of the d rows that the model lacks, and
-        `balancing` the loads that balance these unit forces.
+        `balancing` the loads that balance these unit forces, at the state `state` of the bodies.
         """
         ends = np.cumsum([0, *(len(member.own) for member in self._members)]).tolist()
         spans = [list(range(*pair)) for pair in pairwise(ends)]
@@ -318,7 +338,8 @@ class StickingLoads:
         every = [row for k in divided for row in spans[k]]
         free = [d for d, row in enumerate(balancing.rows) if row in every]
         basis, found = np.linalg.qr(ways[:, free])[0], []
-        kept = self._friction_loads(balancing)
+        contacts = balancing.multipliers[:, self._sliding_contact_rows()]
+        kept = np.hstack([contacts, self._bearing_changes(balancing, state)])
         for rows in groups_by_projector(basis @ basis.T, every, [spans[k] for k in divided]):
             numbers = [k for k in divided if spans[k][0] in rows]
             columns = [d for d in free if balancing.rows[d] in rows]
@@ -335,15 +356,27 @@ class StickingLoads:
         """Lever arms (r,) of all rows; see `Gaps.arms`."""
         return self._gaps.arms[[number for member in self._members for number in member.numbers]]
 
-    def _friction_loads(self, balancing: BalancingLoads) -> np.ndarray:
-        """Return the loads (d, k), N, along the rows that determine normal loads of sliding friction.
-
-        They are those of `balancing`, for unit forces along the d rows that the model lacks.
-        """
+    def _sliding_contact_rows(self) -> list[int]:
+        """Return the indices of the model's rows whose multipliers are normal loads of sliding contacts."""
         model = self._segment.model
-        rubbed = {element.on.name for element, _ in model.forces if isinstance(element, Friction)}
-        rows = [row for name in rubbed & {*model.joint_rows} for row in range(model.rows)[model.joint_rows[name]]]
-        return np.asarray(balancing.multipliers[:, rows] * model.row_scale[rows])
+        rubbed = {
+            element.on.name for element, _ in model.forces if isinstance(element, Friction) and element.takes == NORMAL
+        }
+        return [row for name in rubbed & {*model.joint_rows} for row in range(model.rows)[model.joint_rows[name]]]
+
+    def _bearing_changes(self, balancing: BalancingLoads, state: State) -> np.ndarray:
+        """Return the changes (d, k) of bearing forces on which the friction of sliding joints depends.
+
+        They are those per unit force along each of the d rows that the model lacks, at a state of the bodies.
+        """
+        found = [np.zeros((len(balancing.rows), 0))]
+        for friction in (element for element, _ in self._segment.model.forces if isinstance(element, Friction)):
+            if friction.takes == NORMAL:
+                continue
+            loads = [each.get(friction.on.name, np.zeros((2, 3))).ravel() for each in balancing.loads]
+            bearings = np.concatenate([*bearing_forces(friction, self._frictions.axis(friction, state))])
+            found.append(np.reshape(loads, (-1, 6)) @ bearings.T)
+        return np.hstack(found)
 
     def _beyond(self, forces: np.ndarray, bounds: np.ndarray) -> list[str]:
         """Return the names of the sticking joints and contacts whose forces (r,) are outside the limits of friction.
@@ -362,3 +395,12 @@ class StickingLoads:
             if np.linalg.norm(across) > limit + AT_LIMIT * max(size, bound):
                 found.append(member.name)
         return found
+
+
+def _weighted(friction: Friction, multipliers: np.ndarray, model: Model) -> np.ndarray:
+    """Return the weighted sum (l,) of multipliers (m,) on which the normal load of sliding friction depends.
+
+    It has l = 1 component for a contact, and l = 6 for a joint; see `LoadShare`.
+    """
+    rows, weights = share_of(friction, model)
+    return np.asarray(multipliers[rows] @ weights)

@@ -27,6 +27,7 @@ from quirk.forces.joint_friction import JointFriction
 from quirk.forces.stick_slip import (
     CONSTANT,
     COSINE,
+    LoadShare,
     SlipAbove,
     SlipAhead,
     SlipBelow,
@@ -60,7 +61,7 @@ class FrictionMode:
     sticking_components : indices of the slip components kept at zero by constraint rows if it sticks; None if it slides
     margin : watched quantity that reaches zero at the limit of static friction if it sticks; None if the quantity of
         another element is watched instead
-    load_rows : rows that determine the normal load if it slides on a contact, as `shares` of `Friction.sliding`
+    load_rows : rows on which the normal load depends if it slides, as `shares` of `Friction.sliding`
     direction : (d,) unit vector along the slip at the start of sliding
     floor : slip, m/s, below which the direction of the friction force is constant
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
@@ -82,7 +83,7 @@ class FrictionMode:
     floor: float = 0.0
     side: int = 1
     margin: Shared | CommonMargin | None = None
-    load_rows: tuple[tuple[str, int, float], ...] = ()
+    load_rows: tuple[LoadShare, ...] = ()
     reversal_speed: float = 0.0
     creep: float | None = None
     position: tuple[float, ...] | None = None
@@ -366,7 +367,7 @@ def sliding_mode(
     side: int,
     floor: float,
     before: FrictionMode | None,
-    load: tuple[tuple[str, int, float], ...],
+    load: tuple[LoadShare, ...],
 ) -> FrictionMode:
     """Return the sliding state of a friction element.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from quirk.forces.joint_friction import JointFriction
 
+from ..model.friction_normal_load import NormalLoad
 from .contact_modes import DEPENDENT, ContactModes, FrictionElement
 
 # Least diagonal entry or element of the projector onto load redistributions for which rows share load.
@@ -30,6 +31,7 @@ class LoadDistribution:
     ----------
     rows : (h,) indices of the independent rows
     weights : (r, h) forces along all rows per unit multiplier
+    redistributed : (r, h) differences of `weights` from the forces of a run, in which independent rows carry all loads
     offset : (r,) constant part of the distribution closest to the computed forces
     groups : sets of rows among which load can be redistributed, as lists of indices
     redistributions : (r, d) orthonormal basis of all redistributions of load
@@ -37,6 +39,7 @@ class LoadDistribution:
 
     rows: np.ndarray
     weights: np.ndarray
+    redistributed: np.ndarray
     offset: np.ndarray
     groups: list[list[int]]
     redistributions: np.ndarray
@@ -57,6 +60,19 @@ def redistributions_within(redistributions: np.ndarray, group: Sequence[int]) ->
     return np.asarray(vectors[:, sizes > 0.5])
 
 
+def unchanged(sliding: Sequence[FrictionElement], redistributions: np.ndarray) -> np.ndarray:
+    """Return a basis (d, k) of the combinations of redistributions that keep the normal loads of sliding joints.
+
+    `sliding` are friction elements of joints that slide, and `redistributions` (r, d) changes of the forces along all
+    rows.
+    """
+    changes = [element.normal_load.bearings()[1] for element in sliding if isinstance(element.normal_load, NormalLoad)]
+    if not changes:
+        return np.eye(redistributions.shape[1])
+    _, sizes, right = np.linalg.svd(np.concatenate(changes) @ redistributions, full_matrices=True)
+    return np.asarray(right[int((sizes > MIN_SHARE * np.abs(changes).max()).sum()) :].T)
+
+
 def load_distribution(
     W: np.ndarray, solution: ContactModes, elements: Sequence[FrictionElement], compliance: np.ndarray
 ) -> LoadDistribution:
@@ -69,15 +85,16 @@ def load_distribution(
     weights, offset = np.zeros((len(W), len(rows))), np.zeros(len(W))
     if len(active) == len(rows):
         weights[rows, np.arange(len(rows))] = 1.0
-        return LoadDistribution(rows, weights, offset, [], np.zeros((len(W), 0)))
+        return LoadDistribution(rows, weights, np.zeros_like(weights), offset, [], np.zeros((len(W), 0)))
     root_compliance = np.sqrt(compliance[active])
     coupling, square = W[np.ix_(rows, active)], W[np.ix_(rows, rows)]
     x = np.linalg.solve(square, coupling @ solution.z[active])
     weights[active] = np.linalg.pinv(coupling / root_compliance, rcond=DEPENDENT) @ square / root_compliance[:, None]
     offset[active] = solution.z[active] - weights[active] @ x
-    redistributions = redistribution_basis(W, active)
+    redistributions, redistributed = redistribution_basis(W, active), weights.copy()
+    redistributed[rows, np.arange(len(rows))] -= 1.0
     return LoadDistribution(
-        rows, weights, offset, load_sharing_groups(redistributions, active, elements), redistributions
+        rows, weights, redistributed, offset, load_sharing_groups(redistributions, active, elements), redistributions
     )
 
 

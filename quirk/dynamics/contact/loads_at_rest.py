@@ -12,13 +12,15 @@ import numpy as np
 
 from ..model.friction_normal_load import ConstantLoad, NormalLoad
 from ..sparse.kernels.cone_margin import LOADS
-from .contact_modes import DEPENDENT, FrictionElement
+from .contact_modes import DEPENDENT, FrictionElement, joint_normal_load
 from .largest_margin import BearingForces, loads_of_largest_margin
-from .load_sharing import load_sharing_groups, load_subspaces, redistribution_basis, redistributions_within
+from .load_sharing import load_sharing_groups, load_subspaces, redistribution_basis, redistributions_within, unchanged
 
 # Redundant rows depend on the other rows only up to round-off and drift, so that loads cause small accelerations along
 # them. The rows count as at rest up to this multiple of these accelerations, as applied loads have a similar effect.
 DEPENDENCE_ERROR = 10.0
+# Largest number of iterations for the friction of joints that slide, and relative change at which they end.
+MOST_ITERATIONS, SETTLED = 100, 1e-13
 
 
 def loads_with_all_sticking(
@@ -34,53 +36,73 @@ def loads_with_all_sticking(
     If contacts slide, the forces are distributed as by springs of the relative compliances `compliance` (r,), as in a
     run, and the normal forces of sliding contacts must be positive. The margin is then the largest one over all
     redistributions of load among sticking and sliding contacts, with sliding friction proportional to its normal force.
+
+    The friction of joints that slide is that for the forces of minimum norm, as in a run; it is found by iteration.
+    Redistributions that would change it are left out.
     """
-    known = _constant_friction(elements, len(W))
-    if known is not None:
-        others = [element for element in elements if not _is_constant(element)]
-        found = loads_with_all_sticking(W, q + W @ known, contacts, others, compliance)
-        return None if found is None else (found[0] + known, found[1])
+    sliding = [element for element in elements if element.contact is None and element.slip_direction is not None]
+    others = [element for element in elements if element.contact is not None or element.slip_direction is None]
+    known = np.zeros(len(W))
+    for _ in range(MOST_ITERATIONS):
+        found = _loads_beside(known, sliding, W, q, contacts, others, compliance)
+        if found is None:
+            return None
+        z, margin, springs = found
+        friction = _sliding_friction(sliding, springs + known)
+        if np.abs(friction - known).max(initial=0.0) <= SETTLED * np.abs(friction).max(initial=0.0):
+            return z + known, margin
+        known = friction
+    return None
+
+
+def _sliding_friction(sliding: Sequence[FrictionElement], z: np.ndarray) -> np.ndarray:
+    """Return the friction forces (r,) of joints that slide, for the forces z (r,) along all rows."""
+    forces = np.zeros(len(z))
+    for element in sliding:
+        assert element.slip_direction is not None
+        forces[element.rows] = -element.coefficient * joint_normal_load(element, z)[0] * element.slip_direction
+    return forces
+
+
+def _loads_beside(
+    known: np.ndarray,
+    sliding_joints: Sequence[FrictionElement],
+    W: np.ndarray,
+    q: np.ndarray,
+    contacts: Sequence[int],
+    elements: Sequence[FrictionElement],
+    compliance: np.ndarray,
+) -> tuple[np.ndarray, float, np.ndarray] | None:
+    """Return forces (r,) that keep contacts and friction at rest beside `known` forces (r,), and their margin.
+
+    The known forces are the friction of `sliding_joints`, which are not among `elements`; redistributions do not change
+    their normal loads. The third result are the forces of minimum norm. For the other arguments and results see
+    `loads_with_all_sticking`.
+    """
     supports = _supports(W, contacts, elements)
-    static = _static_loads(W, q, supports, elements, compliance) if supports is not None else None
+    static = _static_loads(W, q + W @ known, supports, elements, compliance) if supports is not None else None
     if supports is None or static is None:
         return None
     B, u, A = static
     z, inverse_coefficients = B @ u, np.array([support.inverse_coefficient for support in supports])
     for k, support in enumerate(supports):
-        u[LOADS * k] = u[LOADS * k] if support.normal_load is None else support.normal_load(z)[0]
+        u[LOADS * k] = u[LOADS * k] if support.normal_load is None else support.normal_load(z + known)[0]
     loads = u.reshape(-1, LOADS)
     margin = float((loads[:, 0] - inverse_coefficients * np.linalg.norm(loads[:, 1:], axis=1)).min(initial=np.inf))
     if margin > 0:
-        return z, margin
+        return z, margin, z
     redistributions, bearings = _null_space(A, np.flatnonzero(~B.any(axis=0))), list[BearingForces]()
+    redistributions = redistributions @ unchanged(sliding_joints, B @ redistributions)
     for k, support in enumerate(supports):
         if isinstance(support.normal_load, NormalLoad):
             forces, changes = support.normal_load.bearings()
-            bearings.append(BearingForces(k, forces + changes @ z, changes @ B @ redistributions))
+            bearings.append(BearingForces(k, forces + changes @ (z + known), changes @ B @ redistributions))
     shared, margin = loads_of_largest_margin(u, redistributions, inverse_coefficients, bearings)
     sliding = {element.contact for element in elements if element.slip_direction is not None}
     slides = np.array([c in sliding for c in contacts], dtype=bool)
     if slides.any():
-        return z, min(margin, float(loads[: len(slides)][slides, 0].min()))
-    return B @ shared, margin
-
-
-def _is_constant(element: FrictionElement) -> bool:
-    """Whether a friction element slides with a constant force, as `JointFriction` does."""
-    return element.slip_direction is not None and isinstance(element.normal_load, ConstantLoad)
-
-
-def _constant_friction(elements: Sequence[FrictionElement], count: int) -> np.ndarray | None:
-    """Return the forces of sliding friction that do not depend on other loads, along all rows, or None without any.
-
-    `count` is the number of rows.
-    """
-    forces, found = np.zeros(count), False
-    for element in elements:
-        if element.slip_direction is not None and isinstance(element.normal_load, ConstantLoad):
-            forces[element.rows] = -element.coefficient * element.normal_load.value * element.slip_direction
-            found = True
-    return forces if found else None
+        return z, min(margin, float(loads[: len(slides)][slides, 0].min())), z
+    return B @ shared, margin, z
 
 
 @dataclass(frozen=True)
@@ -104,9 +126,9 @@ class _Support:
 def _supports(W: np.ndarray, contacts: Sequence[int], elements: Sequence[FrictionElement]) -> list[_Support] | None:
     """Return the contacts, in their order, and the joints with sticking friction that carry load at rest.
 
-    The result is None if there are elements of other types: joints that slide with a friction that depends on their
-    load, ball joints with friction, contacts with several friction elements or with slip along a line. W (r, r) are the
-    accelerations per unit force along each row, and `elements` are the friction elements.
+    The result is None if there are elements of other types: ball joints with friction, contacts with several friction
+    elements or with slip along a line. W (r, r) are the accelerations per unit force along each row, and `elements` are
+    the friction elements, without joints that slide.
     """
     found = []
     for c in contacts:
@@ -129,7 +151,7 @@ def _supports(W: np.ndarray, contacts: Sequence[int], elements: Sequence[Frictio
     # Constant limits are those of a common normal load, N, so that all margins are forces.
     common = max(constants, default=0.0)
     for element in joints:
-        if element.slip_direction is not None or len(element.rows) >= LOADS or not element.static > 0:
+        if len(element.rows) >= LOADS or not element.static > 0:
             return None
         # Drivers and other constraints prescribe the slip of rows without response.
         columns, rows = np.zeros((len(W), LOADS)), [row for row in element.rows if W[row, row] > 0]

@@ -25,6 +25,8 @@ from .joint_loads import joint_loads
 Solve = Callable[[np.ndarray, np.ndarray], ConstrainedMotion]
 
 MOST_ITERATIONS, CONVERGED = 50, 1e-14
+# Number of components of the load of a joint: force and torque.
+LOAD = 6
 
 
 def with_friction(
@@ -84,21 +86,22 @@ def _load(
     base: ConstrainedMotion,
     answers: Sequence[ConstrainedMotion],
 ) -> Load:
-    mu = friction.coefficient
+    mu, (own, weights) = friction.coefficient, share_of(friction, model)
     if friction.takes == NORMAL:
-        own, weights = share_of(friction, model)
-        first = float(weights @ base.multipliers[own])
-        slopes = np.array([weights @ answer.multipliers[own] - first for answer in answers])
+        first = float(weights[:, 0] @ base.multipliers[own])
+        slopes = np.array([weights[:, 0] @ answer.multipliers[own] - first for answer in answers])
         return lambda f: (mu * float(first + slopes @ f), mu * slopes)
     rows = model.joint_rows.get(friction.on.name, slice(0, 0))
     if rows.stop == rows.start:
         return lambda f: (0.0, np.zeros(len(f)))
 
-    def load(motion: ConstrainedMotion) -> np.ndarray:
-        return np.concatenate(joint_loads(model, kin, t, motion.multipliers)[friction.on.name])
-
     body, frame = friction.ends[0]
     R = kin.rotation[model.body_names.index(body.name)] if body.name in model.body_names else np.eye(3)
+
+    def load(motion: ConstrainedMotion) -> np.ndarray:
+        joint = np.concatenate(joint_loads(model, kin, t, motion.multipliers)[friction.on.name])
+        return np.asarray(joint + ((motion.multipliers[own] @ weights).reshape(2, 3) @ R.T).ravel())
+
     axis = R @ frame.matrix[:, friction.axis]
     response = np.array([load(answer) - load(base) for answer in answers]).T
     joint = NormalLoad(friction, axis, load(base), response)
@@ -111,14 +114,15 @@ def _load(
 
 
 def share_of(friction: Friction, model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows (k,) whose multipliers determine the normal load of a friction element, and their weights (k,).
+    """Return the rows (k,) whose multipliers determine the normal load of a friction element, and their weights (k, l).
 
-    The element is the friction of a contact; its normal load is the weighted sum of these multipliers.
+    The weighted sum of these multipliers is the normal load of a contact, l = 1, or the difference of force and torque
+    of a joint, l = 6, axes of body i, from those of the run.
     """
     known = model.joint_rows
-    shares = [(known[name].start + row, weight) for name, row, weight in friction.shares if name in known]
-    rows, weights = np.array(shares, dtype=float).reshape(-1, 2).T
-    return rows.astype(np.int64), weights
+    shares = [(known[name].start + row, weights) for name, row, weights in friction.shares if name in known]
+    width = 1 if friction.takes == NORMAL else LOAD
+    return np.array([row for row, _ in shares], dtype=np.int64), np.reshape([of for _, of in shares], (-1, width))
 
 
 def _solved(loads: Sequence[Load]) -> np.ndarray:

@@ -20,6 +20,7 @@ class NormalLoad:
     """
 
     def __init__(self, friction: Friction, axis: np.ndarray, base: np.ndarray, response: np.ndarray) -> None:
+        self.response = response
         self._parts = [(B @ base, B @ response) for B in bearing_forces(friction, axis)]
 
     def __call__(self, z: np.ndarray) -> tuple[float, np.ndarray]:

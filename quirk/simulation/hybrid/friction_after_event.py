@@ -61,7 +61,7 @@ def friction_modes_after_event(
         if e is not None:
             if loaded:
                 floor = SLIP_FLOOR * float(slow[element.rows].max())
-                load = () if element.contact is None else shares.normal_load_rows(element.contact)
+                load = shares.load_rows(k)
                 since = t if former is None or former.sticking_components is not None else former.slides_since
                 mode = sliding_mode(friction, element, solution, k, side, floor, former, load)
                 friction_modes[friction.name] = replace(mode, slides_since=since)

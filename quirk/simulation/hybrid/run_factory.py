@@ -29,6 +29,8 @@ from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction, var
 from quirk.dynamics.user_functions import owners_of
 from quirk.errors import InputError, SeriesWarning, StatefulWarning, outside
 from quirk.events import Event
+from quirk.forces import Friction
+from quirk.forces.stick_slip import NORMAL
 from quirk.functions.motion import Motion
 from quirk.functions.motion_kernels import PIECES
 from quirk.integrators import (
@@ -135,6 +137,12 @@ class RunFactory:
                     "during the run, which derivatives do not include: let events replace the part instead "
                     "(quirk.replace)"
                 )
+            for element, _ in plant.model.forces if self.trailing else ():
+                if isinstance(element, Friction) and element.takes != NORMAL and element.shares:
+                    raise InputError(
+                        f"simulate: sensitivities: {element}: {element.on} takes part of a load that contacts share, "
+                        "which is not differentiated"
+                    )
         return self._solvers[plant]
 
     def warn_of_state(self, plant: CompiledModel) -> None:

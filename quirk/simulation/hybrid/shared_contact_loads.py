@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from quirk.dynamics.contact.contact_modes import DEPENDENT, ContactModes
-from quirk.dynamics.contact.load_sharing import MIN_SHARE, coupled_groups, load_distribution
+from quirk.dynamics.contact.load_sharing import MIN_SHARE, coupled_groups, load_distribution, unchanged
 from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
 from quirk.dynamics.sparse.kernels.cone_margin import LOADS
 from quirk.events.names import CommonMargin, Shared
-from quirk.forces.stick_slip import StickSlip
+from quirk.forces.stick_slip import LoadShare, StickSlip
 
 from .contact_rows import ContactRows
 from .shared_margins import common_margin
@@ -42,7 +42,10 @@ class SharedContactLoads:
         self._rows, self._solution = rows, solution
         distribution = load_distribution(rows.W, solution, rows.elements, rows.compliance)
         # Forces along rows, N, per unit of multipliers, which are torques for gaps that are angles.
-        self._distribution = replace(distribution, weights=distribution.weights / rows.arms[distribution.rows])
+        arms = rows.arms[distribution.rows]
+        self._distribution = replace(
+            distribution, weights=distribution.weights / arms, redistributed=distribution.redistributed / arms
+        )
         # Friction cones of contacts without load are round-off.
         largest = np.maximum(np.abs(solution.z).max(initial=0.0), load_round_off)
         self._largest = 10.0 ** np.ceil(np.log10(np.where(largest > 0, largest, np.finfo(float).tiny)))
@@ -61,6 +64,11 @@ class SharedContactLoads:
             )
             if e is not None and element.contact is not None
         }
+        self._sliding_joints = [
+            element
+            for element, e in zip(rows.elements, solution.slip_directions, strict=True)
+            if e is not None and element.contact is None
+        ]
         mixed = self._groups_with_sliding()
         self._sticking_groups = [
             group for group in self._sticking_groups if not any({*group} <= {*region} for region in mixed)
@@ -157,6 +165,7 @@ class SharedContactLoads:
             for row in rows
         ]
         redistributions = self._distribution.redistributions_within(free)
+        redistributions = redistributions @ unchanged(self._sliding_joints, redistributions)
         level = -NEAR_LIMIT * float(self._largest[group].max())
         sliding = [self._sliding_friction.get(row) for row in group if row < self._rows.contact_count]
         return common_margin(
@@ -200,14 +209,24 @@ class SharedContactLoads:
         offset[[k for k, row in enumerate(which) if row < self._rows.contact_count and row in self._sliding_rows]] = 0.0
         return weights, offset
 
-    def normal_load_rows(self, contact: int) -> tuple[tuple[str, int, float], ...]:
-        """Return the terms of the normal load of a contact: constraint, index of the row and weight of each multiplier.
+    def load_rows(self, k: int) -> tuple[LoadShare, ...]:
+        """Return the constraint rows on which the normal load of sliding friction element k depends.
 
-        `contact` is the index of the contact's normal row; constraints are given by name.
+        For a contact the weighted sum of their multipliers is the normal load. For a joint it is the difference of its
+        load from that of the run, where the multipliers of independent rows carry all of a load that contacts share.
+        Both belong to the distribution of minimum norm.
         """
-        weights = self._distribution.weights[contact]
-        terms = zip(self._names, weights.tolist(), strict=True)
-        return tuple((name, row, weight) for (name, row), weight in terms if abs(weight) > NO_WEIGHT)
+        element, friction = self._rows.elements[k], self._rows.friction_elements[k]
+        if element.contact is not None:
+            weights, least = self._distribution.weights[[element.contact]], NO_WEIGHT
+        elif isinstance(element.normal_load, NormalLoad):
+            R, response = self._rows.axes[friction.name], element.normal_load.response
+            weights = np.vstack([R.T @ response[:3], R.T @ response[3:]]) @ self._distribution.redistributed
+            least = NO_WEIGHT * float(np.abs(response).max(initial=0.0))
+        else:
+            return ()
+        terms = zip(self._names, weights.T.tolist(), strict=True)
+        return tuple((name, row, tuple(of)) for (name, row), of in terms if max(map(abs, of)) > least)
 
     def reloading_force(self, row: int) -> Shared | None:
         """Return the monitored load of a closed contact without load whose row depends on sliding contacts.

@@ -159,13 +159,11 @@ def _bearing_forces(
     changes = np.vstack([R.T @ changes[:3], R.T @ changes[3:]])
     within = np.zeros_like(changes)
     within[:, group] = changes[:, group]
-    run = np.zeros_like(distribution.weights)
-    run[distribution.rows, np.arange(len(distribution.rows))] = 1 / rows.arms[distribution.rows]
     per_load = np.zeros((BEARINGS, BEARINGS))
     forces = bearing_forces(friction, friction.on.frame_i.matrix[:, friction.axis])
     per_load[: 3 * len(forces)] = forces.reshape(-1, BEARINGS)
     return _BearingForces(
-        within @ distribution.offset, within @ (distribution.weights - run), changes @ redistributions, per_load
+        within @ distribution.offset, within @ distribution.redistributed, changes @ redistributions, per_load
     )
 
 

@@ -108,24 +108,27 @@ def unit_force(mechanism: Mechanism, k: int) -> None:
 def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarray) -> None:
     """Compute the constraint load on which the normal load of friction element k depends, from multipliers in work.x.
 
-    For a joint, the constraint load is its force (N) and torque (N m); for a contact, it is the normal force (N), a
-    weighted sum of multipliers. It is written to `into` from index o on; y is the state.
+    For a joint, the constraint load is its force (N) and torque (N m), to which a weighted sum of multipliers is added
+    where contacts share loads; for a contact, it is the normal force (N), a weighted sum of multipliers. It is written
+    to `into` from index o on; y is the state.
     """
-    frictions = mechanism.frictions
+    frictions, kin = mechanism.frictions, mechanism.work.kin
     for c in range(LOAD):
         put(into, o + c, 0.0)
     if frictions.place[k] < 0:
         return
+    for n in range(frictions.terms[k], frictions.terms[k + 1]):
+        x = at(mechanism.work.x, frictions.multipliers[n])
+        for c in range(LOAD):
+            put(into, o + c, at(into, o + c) + x * at(frictions.weights, LOAD * n + c))
     if frictions.takes[k] == NORMAL:
-        total = 0.0
-        for n in range(frictions.terms[k], frictions.terms[k + 1]):
-            total += at(frictions.weights, n) * at(mechanism.work.x, frictions.multipliers[n])
-        put(into, o, total)
         return
     for n in range(2):
+        p = o + 3 * n
         vector = constraint_load(mechanism, frictions.readings, frictions.place[k] + n, y)
+        change = turned(kin, frictions.kinematics[ENDS * k], (at(into, p), at(into, p + 1), at(into, p + 2)))
         for c in range(3):
-            put(into, o + 3 * n + c, vector[c])
+            put(into, p + c, vector[c] + change[c])
 
 
 @kernel

@@ -120,8 +120,8 @@ class FrictionTables(NamedTuple):
     takes : (C + S,) source of the normal load, NORMAL to CONSTANT in `quirk.forces.stick_slip`
     place : (C + S,) index of the first of two readings, force and torque of a joint; 0 for a contact, and -1 for a
         disabled joint or contact
-    terms : (C + S + 1,) index in `multipliers` and `weights` of the first term of each contact's normal load
-    multipliers, weights : indices of the multipliers in the normal loads, and their weights
+    terms : (C + S + 1,) index in `multipliers` of the first term of the load of each contact or joint
+    multipliers, weights : indices of the multipliers in these loads, and their weights, six for each multiplier
     kinematics : (2 (C + S),) offsets of bodies i and j in arrays of kinematics
     axis : (3 (C + S),) axis of the joint in axes of body i
     length : (C + S,) distance of the two bearings that share the load of a joint, m; 0 for a single bearing

@@ -53,7 +53,7 @@ def flat_frictions(model: Model, tables: Tables, forces: Forces) -> FrictionTabl
         place=np.array(place, dtype=np.int64),
         terms=np.cumsum([0, *(len(of) for of in terms)], dtype=np.int64),
         multipliers=np.array([lane for of in terms for lane, _ in of], dtype=np.int64),
-        weights=np.array([weight for of in terms for _, weight in of], dtype=float),
+        weights=np.array([weight for of in terms for _, weights in of for weight in weights], dtype=float),
         kinematics=offsets(KINEMATICS_SIZE, sides),
         axis=np.concatenate([np.zeros(0), *(element.on.frame_i.matrix[:, element.axis] for element in every)]),
         length=np.array([element.length for element in every], dtype=float),
@@ -91,14 +91,15 @@ def _place(friction: Friction, model: Model, tables: Tables, read: list[Reading]
     return len(read) - 2
 
 
-def _terms(friction: Friction, model: Model, tables: Tables) -> list[tuple[int, float]]:
-    """Return the indices of the multipliers that determine the normal load of a contact, each with its weight.
+def _terms(friction: Friction, model: Model, tables: Tables) -> list[tuple[int, tuple[float, ...]]]:
+    """Return the indices of the multipliers on which the load of a contact or joint depends, each with LOAD weights.
 
-    The normal load is the weighted sum of these multipliers. Multipliers of disabled constraints are omitted.
+    The normal force of a contact, in the first component, or the difference of force and torque of a joint from those
+    of the run, is the weighted sum of these multipliers. Multipliers of disabled constraints are omitted.
     """
     known = model.joint_rows
     return [
-        (int(tables.row_lane[known[name].start + row]), weight)
-        for name, row, weight in friction.shares
+        (int(tables.row_lane[known[name].start + row]), (*weights, *(LOAD - len(weights)) * [0.0]))
+        for name, row, weights in friction.shares
         if name in known
     ]

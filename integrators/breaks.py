@@ -149,6 +149,19 @@ class Breaks:
             self._located.append(t)
         return new
 
+    def find_ramp(self, begin: float, end: float) -> bool:
+        """Add breaks at both ends of a steep ramp that was located from time `begin` to `end` during the run.
+
+        An end that would be one with a break within the ramp, such as its other end, is moved away from it. Returns
+        whether a break was added.
+        """
+        apart = (APART_ULPS + 1) * self._spacing(end)
+        within = self._known_break(begin)
+        first = self.find(begin if within is None or within <= begin else within - apart)
+        within = self._known_break(end)
+        last = self.find(end if within is None or within >= end else within + apart)
+        return first or last
+
     def forget(self, t: float) -> bool:
         """Discard the breaks after time t that were located during the run; return True if there were any."""
         if not self._located:

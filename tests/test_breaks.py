@@ -195,6 +195,84 @@ class TestHiddenLoads:
             assert swing(options) == pytest.approx(reference, abs=1e-7)
 
 
+FIXED = [{"method": "RK4", "step": 0.1}, {"method": "Vern9", "step": 0.1}, {"method": "DOP853", "step": 0.6},
+         {"method": "RK4", "step": 0.006}, {"method": "Tsit5", "step": 0.002},
+         {"method": "RK4", "step": 0.1, "solver": "dense"}, {"method": "RK4", "step": 0.006, "solver": "dense"}]  # fmt: skip
+
+# Functions of time that jump from 0 to 1 at zero, by their value there.
+STEPS = {
+    "sign": lambda t: 0.5 + 0.5 * np.sign(t),
+    "a half": lambda t: np.heaviside(t, 0.5),
+    "nearly the first": lambda t: 0.0 if t < 0 else 1.0 if t > 0 else 0.02,
+    "undefined": lambda t: 0.5 + 0.5 * abs(t) / t if t != 0 else math.nan,
+    "both": lambda t: np.where(t < 0, 0.0, 1.0),
+    "ramp of a nanosecond": lambda t: np.clip(1e9 * t, 0.0, 1.0),
+    "ramp of round-off": lambda t: np.clip(2e14 * t + 0.5, 0.0, 1.0),
+    "smooth ramp": lambda t: 0.5 + 0.5 * np.tanh(1e10 * t),
+}
+
+
+class TestFixedStepsAtJumps:
+    """Steps of a fixed size are divided wherever a function changes in a small part of them."""
+
+    @staticmethod
+    def impulse(function, duration, **options):
+        """Velocity after `duration` of a ball of 1 kg under a force along x, and the number of steps."""
+        body = ball()
+        slide = quirk.Prismatic("slide", GROUND, body, axis=[1, 0, 0])
+        system = quirk.System([body, slide, quirk.JointForce("push", slide, function)])
+        result = quirk.simulate(system, duration, output=[duration], **options)
+        return result["ball"].velocity[-1, 0], result.statistics.steps
+
+    @pytest.mark.parametrize("options", study(FIXED, 4))
+    @pytest.mark.parametrize("name", STEPS)
+    def test_of_any_value_between_both_sides(self, name, options):
+        step, steps = STEPS[name], round(6 / options["step"])
+        speed, taken = self.impulse(lambda t, x, v: 2.0 * step(t - 2.2345), 6.0, **options)
+        assert speed == pytest.approx(2 * (6 - 2.2345), abs=1e-8)
+        assert taken <= steps + 12
+
+    @pytest.mark.parametrize("options", study(FIXED, 4))
+    @pytest.mark.parametrize("length", [0.007, 0.05])
+    @pytest.mark.parametrize("name", ["sign", "a half", "undefined", "ramp of a nanosecond"])
+    def test_of_pulses(self, name, length, options):
+        step = STEPS[name]
+        speed, _ = self.impulse(lambda t, x, v: 100 * (step(t - 2.2345) - step(t - 2.2345 - length)), 6.0, **options)
+        assert speed == pytest.approx(100 * length, abs=1e-6)
+
+    @pytest.mark.parametrize("options", study(FIXED, 4))
+    @pytest.mark.parametrize("begin", [0.0, 0.0007, 0.0067])
+    def test_in_the_first_steps(self, begin, options):
+        speed, _ = self.impulse(lambda t, x, v: np.sign(t - begin), 6.0, **options)
+        assert speed == pytest.approx(6.0 - 2 * begin, abs=1e-12)
+
+    @pytest.mark.parametrize("step", [0.1, 0.006, 0.002])
+    def test_by_which_friction_changes_before(self, step):
+        """Friction that changes its sign with the velocity is searched in vain, again and again."""
+        rub = lambda v: -0.3 * np.sign(v)  # noqa: E731
+        push = lambda t: 500 * (np.sign(t - 5.0003) - np.sign(t - 5.0083))  # noqa: E731
+        options = {"method": "RK4", "step": step}
+        kicked, _ = self.impulse(lambda t, x, v: np.cos(5 * t) + rub(v) + push(t), 6.0, **options)
+        exact, _ = self.impulse(lambda t, x, v: np.cos(5 * t) + rub(v) + push(t), 6.0, method="Vern9")
+        assert kicked == pytest.approx(exact, abs=0.2 * step)
+
+    def test_on_slopes(self):
+        """A ramp on a curve that the steps resolve is located between its edges."""
+        ramp = lambda t: np.clip((t - 2.2345) / 1e-4, 0.0, 1.0)  # noqa: E731
+        speed, taken = self.impulse(lambda t, x, v: np.sin(t) + 0.1 * ramp(t), 6.0, method="Vern9", step=0.05)
+        assert speed == pytest.approx(1 - math.cos(6.0) + 0.1 * (6 - 2.2345 - 5e-5), abs=1e-11)
+        assert taken <= 124
+
+    @pytest.mark.parametrize(("begin", "end"), [(0.3, 0.4), (0.3, 0.3 + 1e-15), (0.5, 0.5 + 1e-15), (0.5 - 1e-15, 0.5)])
+    def test_breaks_enclose_ramps(self, begin, end):
+        breaks = Breaks(0.0, 1.0, [0.5])
+        assert breaks.find_ramp(begin, end)
+        assert not breaks.find_ramp(begin, end)
+        before, after = max(t for t in breaks.times if t <= begin), min(t for t in breaks.times if t >= end)
+        assert begin - 1e-14 < before < after < end + 1e-14
+        assert [piece.end for piece in breaks.pieces(0.0)] == [*breaks.times, 1.0]
+
+
 class TestWhatLookingCosts:
     def test_square_waves(self):
         """200 jumps: each is found once, and steps end there."""
@@ -363,8 +441,14 @@ class TestBreaksThatAreGiven:
         assert locate_change(lambda t: np.array([math.sin(t)]), 0.0, 1.0) is None
         assert locate_change(lambda t: np.array([1.0]), 0.0, 1.0) is None
         assert locate_change(lambda t: np.array([math.nan if t > 0.3 else 0.0]), 0.0, 1.0) is None
+        sign = locate_change(lambda t: np.array([np.sign(t - 0.3)]), 0.0, 1.0)
+        assert sign.jump and sign.last_before < 0.3 < sign.first_after <= 0.3 + 4 * np.spacing(0.3)
         steep = locate_change(lambda t: np.array([math.tanh(1e4 * (t - 0.3))]), 0.0, 1.0)
-        assert not steep.jump and steep.last_before < 0.3 < steep.first_after < steep.last_before + 1e-3
+        assert not steep.jump and steep.stepwise
+        assert -1 < math.tanh(1e4 * (steep.last_before - 0.3)) < -1 + 1e-5
+        assert 1 > math.tanh(1e4 * (steep.first_after - 0.3)) > 1 - 1e-5
+        ramp = locate_change(lambda t: np.array([t**2 + np.clip((t - 0.3) / 1e-5, 0.0, 1.0)]), 0.0, 1.0)
+        assert (ramp.last_before, ramp.first_after) == (pytest.approx(0.3), pytest.approx(0.30001, abs=1e-9))
         noise = locate_change(lambda t: np.array([math.sin(1e20 * t)]), 0.0, 1.0)
         assert noise is None or not noise.jump
 

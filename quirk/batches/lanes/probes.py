@@ -21,6 +21,7 @@ from quirk.dynamics.sparse.stepping.discontinuity_probe import (
     jumped,
     missed_change,
     record_stage,
+    sampling_interval,
 )
 from quirk.dynamics.sparse.stepping.probed_functions import Functions
 from quirk.integrators import TABLEAUX
@@ -118,9 +119,9 @@ def probe(probes: LaneProbes, forces: Forces, member: int, stage: int, before: f
     if stage == probes.stages:
         if not failed(samples):
             h = t - before
-            found = jumped(samples)
-            if not found and h > probes.gap:
-                found = missed_change(samples, ins, outs, (before, h, before, t), probes.gap, -math.inf) < math.inf
-        continue_from_last_stage(samples, probes.stages)
+            found, interval = jumped(samples), sampling_interval(samples, h, probes.gap)
+            if not found and h > interval:
+                found = missed_change(samples, ins, outs, (before, h, before, t), interval, -math.inf) < math.inf
+        continue_from_last_stage(samples, probes.stages, False)
     move_memory(probes, member, True)
     return found

@@ -107,7 +107,7 @@ class ChangeMonitor:
         `fixed` is true for a step of fixed size.
         """
         h, piece = step.t_new - step.t, self._breaks.piece(step.t)
-        if self._noisy or h <= self._gap:
+        if self._noisy or (h <= self._gap and not fixed):
             return False
         high = min(step.t_new, piece.high)
 
@@ -141,16 +141,22 @@ class ChangeMonitor:
     ) -> bool:
         """Search for a jump of the user functions between the times a and b (s); return whether a break was added.
 
+        In steps of fixed size, a steep ramp counts as a jump; other steps resolve it by their error control.
         `value` is a function of time that returns the values of all user functions, and `slope` the typical rate of
         change of each value, which is subtracted. `fixed` is true if the size of the step is fixed.
         """
         change = locate_change(lambda t: value(t) - slope * (t - a), a, b)
-        if change is not None and change.jump:
+        if fixed and not (change is not None and change.stepwise):
+            # A ramp may fill the time between two samples.
+            change = locate_change(lambda t: value(t) - slope * (t - a), step.t, step.t_new)
+        if change is not None and (change.jump or (change.stepwise and fixed)):
             before, after = step.near(change.last_before), step.near(change.first_after)
             in_time = self._values(change.first_after, before) - self._values(change.last_before, before)
             total = self._values(change.first_after, after) - self._values(change.last_before, before)
             if np.abs(in_time).max() >= IN_TIME * np.abs(total).max():
-                return self._breaks.add(change.first_after)
+                if change.jump:
+                    return self._breaks.add(change.first_after)
+                return self._breaks.find_ramp(change.last_before, change.first_after)
         suspect = a if self._slope_error(step, a) > self._slope_error(step, b) else b
         slopes = [self._slope(step, t) for t in (step.t, a, b, step.t_new)]
         if not self._slope_error(step, suspect) > HIDDEN * np.ptp(slopes, axis=0).max():

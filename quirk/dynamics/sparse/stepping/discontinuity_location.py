@@ -1,4 +1,4 @@
-"""Location of jumps of a user function within a step whose stages do not resolve them.
+"""Location of jumps and ramps of a user function within a step whose stages do not resolve them.
 
 Functions have the index p. Their inputs and outputs at the stages are interpolated by polynomials in time.
 """
@@ -20,6 +20,8 @@ from .probed_functions import Functions, ProbedStretch
 ADAPTIVE_HIDDEN, FIXED_HIDDEN, MORE = 0.5, 0.2, 2.0
 # Number of changes between neighboring floats that are not jumps, after which a function counts as noise.
 NOISE = 3
+# Intervals of fewer units in the last place are not searched: steps across ramps of round-off show nothing else.
+LEAST_ULPS = 1000
 # Signs of errors of inputs, to find how much they change outputs: four combinations at random.
 SIGNS = np.random.default_rng(0).choice([-1.0, 1.0], (4, 1000))
 # Jumps in one step of at least this fraction of the largest one are located together.
@@ -33,10 +35,12 @@ class Discontinuity(NamedTuple):
     ----------
     time : the time, s
     first : maximum size of the next step, s
+    ramp_end : None, or the end of a steep ramp that begins at `time`, at which a step must end, too, s
     """
 
     time: float
     first: float = np.inf
+    ramp_end: float | None = None
 
 
 def locate_discontinuities(
@@ -96,12 +100,15 @@ def locate_discontinuities(
             return [Discontinuity(close if close > step.t else step.t + step.gap, step.gap)]
         intervals = [(deviation, nodes[k - 1], detected), (deviation, detected, nodes[k]), *intervals]
     discontinuities = [
-        Discontinuity(t) for changing, a, b in intervals for t in _jumps(functions, p, evaluate, changing, a, b)
+        found for changing, a, b in intervals for found in _jumps(functions, p, evaluate, changing, a, b)
     ]
+    if not discontinuities and functions.fixed:
+        # A ramp between two stages may fill the time between them.
+        discontinuities = _jumps(functions, p, evaluate, value, nodes[0], nodes[-1])
     if discontinuities or detected == np.inf:
         return discontinuities
     hidden = FIXED_HIDDEN if functions.fixed else ADAPTIVE_HIDDEN
-    if off > hidden * change:
+    if off > hidden * change and step.h > step.gap:
         return [
             Discontinuity(step.middle)
             if functions.fixed
@@ -127,25 +134,28 @@ def _effect_of_tolerances(
 
 def _jumps(
     functions: Functions, p: int, evaluate: Callable[[float, float], np.ndarray], changing: Values, a: float, b: float
-) -> list[float]:
-    """Return a list with the time (s) between a and b at which function p jumps; empty if there is no jump.
+) -> list[Discontinuity]:
+    """Return a list with the jump of function p between the times a and b (s); empty if there is no jump.
 
+    For steps of fixed size, a steep ramp counts as a jump; other steps resolve it by their error control.
     ``evaluate(t, at)`` calls the function at time t with its inputs at time `at`; a jump that is due to the inputs and
     not to time is ignored. `changing` returns, as a function of time, the values in which the jump is searched: the
     outputs, or their deviation from the interpolant.
     """
-    change = locate_change(changing, a, b)
+    change = locate_change(changing, a, b) if b - a > LEAST_ULPS * np.spacing(max(abs(a), abs(b))) else None
     if change is None:
         return []
-    before, after, jump = change
-    if not jump and np.nextafter(before, np.inf) >= after:
+    before, after, stepwise = change
+    if not stepwise and np.nextafter(before, np.inf) >= after:
         functions.false_alarms[p] += 1
         if functions.false_alarms[p] >= NOISE:
             functions.samples.limit[2 * p] = np.inf  # it is noise, without a limit at any time
-    if not jump:
+    if not (change.jump or (stepwise and functions.fixed)):
         return []
     whole, in_time = (
         evaluate(after, after) - evaluate(before, before),
         evaluate(after, before) - evaluate(before, before),
     )
-    return [after] if np.abs(in_time).max() >= IN_TIME * np.abs(whole).max() else []
+    if not np.abs(in_time).max() >= IN_TIME * np.abs(whole).max():
+        return []
+    return [Discontinuity(after) if change.jump else Discontinuity(before, ramp_end=after)]

@@ -43,6 +43,8 @@ INPUT_SIZE = 1e-6
 RELAXED = 0.8
 # A function jumps in a fixed step if its change exceeds this multiple of the larger change in the two steps before.
 CHANGE_GROWTH = 4.0
+# Number of intervals into which the first two steps are divided at least, in which there is no change to compare with.
+FIRST_PARTS = 16
 # A pulse was missed if values at stages of zero weight b_i are outside the range at the other stages by more than this
 # fraction of the range.
 ASTRAY = 0.5
@@ -63,7 +65,7 @@ class FunctionSamples(NamedTuple):
         (infinite if it is not monitored), and the lower bound of this limit
     explained : (P,) additional allowed difference of each function, which errors of its inputs within the tolerances of
         the run may cause
-    changes : (2 P,) change of each function in the last two steps
+    changes : (2 P,) change of each function in the last two steps that were not short
     stages, fractions : (n,) indices of the stages that are nodes of the interpolation, and their abscissae c_i,
         ascending
     weightless, weightless_fractions : (w,) indices of the other stages, with b_i = 0, and their abscissae c_i
@@ -117,19 +119,20 @@ def outputs_at(samples: FunctionSamples, stage: int) -> int:
 
 
 @kernel
-def continue_from_last_stage(samples: FunctionSamples, stages: int) -> None:
+def continue_from_last_stage(samples: FunctionSamples, stages: int, short: bool) -> None:
     """Copy the inputs and outputs at the last stage of a step to the first stage of the next step.
 
     `stages` is the index of the last stage. The change of each function in the step is also stored, for comparison with
-    the next step.
+    the next step, unless the step is `short`, such as one that crosses a steep ramp.
     """
     count = samples.limit.shape[0] // 2
     for p in range(count):
         e = SAMPLE_SIZE * p
         samples.limit[2 * p] = max(RELAXED * samples.limit[2 * p], samples.limit[2 * p + 1])
         samples.explained[p] *= RELAXED
-        samples.changes[2 * p] = samples.changes[2 * p + 1]
-        samples.changes[2 * p + 1] = output_range(samples, p)[0]
+        if not short:
+            samples.changes[2 * p] = samples.changes[2 * p + 1]
+            samples.changes[2 * p + 1] = output_range(samples, p)[0]
         for c in range(samples.entries[e + INS]):
             place = samples.entries[e + PLACE_IN] + c
             put(samples.inputs, place, at(samples.inputs, inputs_at(samples, stages) + place))
@@ -206,6 +209,17 @@ def jumped(samples: FunctionSamples) -> bool:
         if samples.limit[2 * p] < math.inf and change > CHANGE_GROWTH * before + ROUND_OFF * largest:
             return True
     return False
+
+
+@kernel
+def sampling_interval(samples: FunctionSamples, h: float, gap: float) -> float:
+    """Return the maximum interval (s) between two calls of functions in a fixed step of size h (s).
+
+    It is `gap`, and less in the first two steps, in which `jumped` has nothing to compare with.
+    """
+    if samples.changes.shape[0] == 0 or at(samples.changes, 0) < math.inf:
+        return gap
+    return min(gap, h / FIRST_PARTS)
 
 
 @kernel

@@ -14,7 +14,8 @@ from .probed_functions import Functions, ProbedStretch
 from .run_state import LOW, RunState, Settings
 
 # After a search for jumps in a step without result, the number of suspicious steps without a search that follow, its
-# growth factor for repeated failures, and its maximum.
+# growth factor for repeated failures, and its maximum. The number does not grow in steps of fixed size, which have no
+# error control that would see jumps.
 LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
 
 
@@ -62,7 +63,7 @@ class DiscontinuitySearch:
         step = ProbedStretch(t, h, piece.low, min(piece.high, float(clock.t_new)), settings.gap)
         seen = float(clock.deviation_time)
         added = [
-            breaks.find(*jump)
+            breaks.find(jump.time, jump.first) if jump.ramp_end is None else breaks.find_ramp(jump.time, jump.ramp_end)
             for p in range(functions.count)
             for jump in locate_discontinuities(functions, p, step, seen, settings.rtol, settings.atol)
         ]
@@ -73,5 +74,6 @@ class DiscontinuitySearch:
             return run
         clock.cleared = max(clock.cleared, clock.deviation_time) if clock.deviation_time < np.inf else clock.cleared
         counts.search_delay = self.next_delay
-        self.next_delay = min(REST_GROWTH * self.next_delay, MOST_REST)
+        if not settings.fixed > 0:
+            self.next_delay = min(REST_GROWTH * self.next_delay, MOST_REST)
         return run

@@ -10,7 +10,7 @@ from quirk.jit.components import component
 from ..kernels.applied import Forces
 from ..kernels.mechanism import Mechanism
 from ..kernels.rows import Nodes
-from .discontinuity_probe import Arrays, failed, jumped, missed_change, record_stage
+from .discontinuity_probe import Arrays, failed, jumped, missed_change, record_stage, sampling_interval
 from .run_state import RunState, Settings
 from .step_control import in_piece
 
@@ -56,8 +56,9 @@ def needs_search(mechanism: Mechanism, settings: Settings, run: RunState, error:
     if settings.fixed > 0 and counts.search_delay <= 0 and jumped(run.functions):
         return True
     h = clock.t_new - clock.t
-    if h > settings.gap:
+    interval = sampling_interval(run.functions, h, settings.gap) if settings.fixed > 0 else settings.gap
+    if h > interval:
         ins, outs = function_arrays(mechanism.forces, mechanism.nodes)
         step = clock.t, h, in_piece(run, clock.t), in_piece(run, clock.t_new)
-        clock.deviation_time = missed_change(run.functions, ins, outs, step, settings.gap, clock.cleared)
+        clock.deviation_time = missed_change(run.functions, ins, outs, step, interval, clock.cleared)
     return clock.deviation_time < math.inf

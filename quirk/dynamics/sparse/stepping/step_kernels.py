@@ -22,6 +22,9 @@ from .discontinuity_probe import continue_from_last_stage
 from .run_state import RunState, Settings
 from .step_control import in_piece, keeps_to_constraints
 
+# Parts of a step of fixed size that are shorter than this fraction of it show no typical change of a function.
+SHORT = 0.125
+
 
 @kernel
 def projects(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
@@ -98,4 +101,5 @@ def keep_last_stage(settings: Settings, run: RunState, stages: int) -> None:
     `stages` is the index of the last stage.
     """
     if settings.gap < math.inf:
-        continue_from_last_stage(run.functions, stages)
+        short = run.clock.t_new - run.clock.t < SHORT * settings.step
+        continue_from_last_stage(run.functions, stages, short)

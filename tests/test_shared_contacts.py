@@ -525,3 +525,44 @@ def test_sensitivities_refuse_bearings_that_carry_shared_loads():
     system = quirk.System([*system, bearing], gravity=[0, 0, -9.81])
     with pytest.raises(quirk.InputError, match='Friction "bearing": Revolute "axle 0" takes part of a load'):
         quirk.simulate(system, 0.1, output=0.1, sensitivities=[("chassis", "mass")])
+
+
+@pytest.mark.parametrize("seed", study([2, 3, 6, 7], {2, 6}))
+def test_cars_with_brakes_and_motors_have_few_events(seed):
+    """Wheels slip while others roll and brakes hold or slide; a run and its events share the loads alike."""
+    rng = np.random.default_rng(seed)
+    limits, braked, torques = rng.uniform(0.2, 3, 4), rng.random(4) < 0.6, rng.uniform(0, 4, 2)
+    system = car(speed=rng.uniform(0, 2))
+    frequency = rng.uniform(1, 6)
+    parts = [
+        quirk.JointFriction(f"brake {k}", system[f"axle {k}"], coulomb=limits[k], sticking=True)
+        for k in np.flatnonzero(braked)
+    ]
+    for k, torque in enumerate(torques):
+        parts.append(quirk.JointTorque(f"motor {k}", system[f"axle {k}"], Motion.sinusoid(torque, frequency)))
+    result = quirk.simulate(quirk.System([*system, *parts], gravity=[0, 0, -G]), 0.6, output=0.05)
+    print(seed, braked, len(result.events))
+    assert len(result.events) < 10
+    assert np.abs(result.power.balance).max() < 1e-6 * result.energy.kinetic.max()
+
+
+@pytest.mark.parametrize("place", study([-0.0831, 0.0], {-0.0831}))
+def test_two_boxes_in_a_row_that_are_pushed_beside_their_middle_begin_to_slide_once(place):
+    """All corners slide as soon as any does; those near the pole of the rotation are slow at first."""
+    parts, before = [], None
+    for k in range(2):
+        box = Body.box(f"box {k}", 1.0 + 0.5 * k, [0.2, 0.2, 0.1], position=[0.2 * k, 0, 0.05])
+        parts.append(box)
+        for n, (x, y) in enumerate([(-0.1, -0.1), (-0.1, 0.1), (0.1, -0.1), (0.1, 0.1)]):
+            corner = surface.point([x, y, -0.05])
+            contact = Contact(f"foot {k} {n}", GROUND, box, on_i=surface.plane(), on_j=corner)
+            parts += [contact, Friction(f"rub {k} {n}", contact, 0.4133)]
+        if before is not None:
+            face = surface.plane([0.1, 0, 0], [1, 0, 0])
+            for n, (y, z) in enumerate([(-0.1, -0.05), (0.1, -0.05), (-0.1, 0.05), (0.1, 0.05)]):
+                contact = Contact(f"side {n}", before, box, on_i=face, on_j=surface.point([-0.1, y, z]))
+                parts += [contact, Friction(f"grip {n}", contact, 0.4823)]
+        before = box
+    push = Force("push", parts[0], [Motion.polynomial([0, 29.87]), 0, 0], point=[-0.1, place, -0.0258])
+    result = quirk.simulate(quirk.System([*parts, push], gravity=[0, 0, -G]), 0.36, output=0.045)
+    assert [event.direction for event in result.events] == [1]

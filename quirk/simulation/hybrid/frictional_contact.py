@@ -6,12 +6,12 @@ are (13 n + k,) for n bodies and k auxiliary states.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from quirk.analysis.contact.contact_kinematics import Gaps
-from quirk.analysis.contact.friction_modes import FrictionModes
+from quirk.analysis.contact.friction_modes import FrictionMode, FrictionModes
 from quirk.dynamics.contact.contact_modes import ContactModes, FrictionElement
 from quirk.dynamics.contact.coulomb import solve_coulomb
 from quirk.dynamics.contact.impulse import Impulse, add_velocity_jump, impulses
@@ -28,6 +28,9 @@ from .speed_limits import largest_acceleration
 RESTITUTION_STEPS = 10
 # Accelerations of rows below this fraction of the largest of all bodies are round-off while forces act along rows.
 NOISE = 1e-13
+# Friction that has begun to slide keeps sliding at slip in its direction above this fraction of the slip that counts as
+# zero.
+BEGUN = 1e-3
 
 
 class FrictionalContactSolver:
@@ -139,6 +142,7 @@ class FrictionalContactSolver:
         rates: np.ndarray,
         slow: np.ndarray,
         limits: Sequence[str],
+        sliding: Mapping[str, FrictionMode],
         unloading: np.ndarray,
     ) -> tuple[ContactModes, np.ndarray]:
         """Return the loads, accelerations and modes of contacts and friction, and round-off thresholds (r,) of loads.
@@ -152,13 +156,17 @@ class FrictionalContactSolver:
         rates : (r,) rates of the rows
         slow : (r,) slip, m/s, below which friction counts as not slipping
         limits : names of friction elements known to be at the limit of sticking
+        sliding : states of the friction elements that have begun to slide and have not come to rest, by name
         unloading : mask (c,) of the contacts whose load has just fallen to zero
         """
         at_rest = np.arange(len(rates)) < rows.contact_count
-        for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
+        for element, friction, side in zip(rows.elements, rows.friction_elements, rows.sides, strict=True):
             slip = rates[element.rows]
-            speed = np.linalg.norm(slip)
-            moves = speed > slow[element.rows].max() and element.static < np.inf
+            speed, before = np.linalg.norm(slip), sliding.get(friction.name)
+            begun = before is not None and before.side == side
+            ahead = float(slip @ before.direction) if begun and before is not None else 0.0
+            floor = slow[element.rows].max()
+            moves = (speed > floor or ahead > BEGUN * floor) and element.static < np.inf
             element.slip_direction, element.slip_speed = slip / speed if moves else None, float(speed)
             element.coefficient = friction.sliding_coefficient(float(speed) if moves else 0.0)
             element.at_limit = friction.name in limits

@@ -304,9 +304,14 @@ class ImpactResolver:
         rows = frictional.rows(solver, t, y, instant.kinematics(y), indices, acting, True)
         slow = np.full(len(rows.indices), slip_limit(instant, y, rows))
         at_limit = [name for key in triggered if key[2] == "cone" for name in contact_state.elements_at_limit(key[0])]
-        rates = rows.kinematics.rate
+        ended = {name for name, _, kind in triggered if kind == "slip"}
+        sliding = {
+            name: mode
+            for name, mode in contact_state.friction.items()
+            if mode.sticking_components is None and name not in ended
+        }
         modes, load_round_off = frictional.contact_modes(
-            solver, t, y, angles, rows, rates, SLIP_FLOOR * slow, at_limit, unloading
+            solver, t, y, angles, rows, rows.kinematics.rate, SLIP_FLOOR * slow, at_limit, sliding, unloading
         )
         if modes.independent.any():
             y = frictional.stop(solver, t, y, rows, modes.independent)

@@ -122,7 +122,8 @@ class SharedContactLoads:
         """Return groups of contacts with redundant loads in which some stick and others slide, as lists of rows.
 
         Sliding friction is proportional to its normal load, and so affects the loads of all contacts of the bodies that
-        contacts and joints connect; a group has the constrained rows of all these contacts.
+        contacts and joints connect; a group has the constrained rows of all these contacts, and of joints with a
+        constant limit of friction.
         """
         elements, mixed = (
             self._rows.elements,
@@ -130,8 +131,13 @@ class SharedContactLoads:
         )
         regions = []
         for region in coupled_groups(self._rows.W, elements) if mixed else []:
-            own = all(element.contact is not None for element in elements if element.rows[0] in region)
-            if own and any({*group} <= {*region} for group in mixed):
+            known = all(
+                element.contact is not None
+                or (isinstance(element.normal_load, ConstantLoad) and len(element.rows) < LOADS and element.static > 0)
+                for element in elements
+                if element.rows[0] in region
+            )
+            if known and any({*group} <= {*region} for group in mixed):
                 regions.append([row for row in region if self._solution.active[row]])
         return regions
 

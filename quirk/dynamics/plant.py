@@ -29,6 +29,10 @@ class CompiledModel:
         self.model = model
         self._for_residuals: Solver | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for copies and pickles: the model; a copy computes expensive members again."""
+        return {"model": self.model, "_for_residuals": None}
+
     @cached_property
     def metric(self) -> Metric:
         """The mass metric of the model."""

@@ -166,7 +166,7 @@ def parts(k):
         quirk.Event("acting", "time", level=0.5, action=lambda t, state: quirk.set_velocity(ball, [held.k, 0, 0])),
         quirk.Implicit("implicit", ball, lambda t, ball: ball.position[1] - held.k * t),
         quirk.OneSided("gap", ball, lambda t, ball: ball.position[2] + held.k),
-        quirk.Sampled("sampled", 0.1, held.method, inputs=["force"]),
+        quirk.Sampled("sampled", 0.1, lambda t, state: held.method(t, 0.0, 0.0), inputs=["force"]),
         Push("push", ball, held),
     ]
 

@@ -566,3 +566,24 @@ def test_two_boxes_in_a_row_that_are_pushed_beside_their_middle_begin_to_slide_o
     push = Force("push", parts[0], [Motion.polynomial([0, 29.87]), 0, 0], point=[-0.1, place, -0.0258])
     result = quirk.simulate(quirk.System([*parts, push], gravity=[0, 0, -G]), 0.36, output=0.045)
     assert [event.direction for event in result.events] == [1]
+
+
+def _locked_by(torque):
+    """A car with a torque against the spin of wheel 3, N m, and friction in its bearing."""
+    system = car(speed=1.0, brake=lambda axle: [quirk.JointTorque("brake", axle, -torque)])
+    bearing = quirk.Friction("bearing", system["axle 3"], 0.25, radius=0.03)
+    return quirk.simulate(quirk.System([*system, bearing], gravity=[0, 0, -G]), 0.5, output=0.1)
+
+
+@pytest.mark.parametrize(("part", "holds"), [(0.5, True), (1.5, False)])
+def test_a_wheel_that_a_bearing_may_hold_stops_once(part, holds):
+    """The wheel slips and its spin ends; the bearing may take the part of the torque that the tire leaves."""
+    held = _locked_by(1.3)
+    tire, axle = held["tire 3"].force()[-1], held["axle 3"].force()[-1]
+    grip, limit = 0.6 * 0.15 * tire[2], 0.25 * 0.03 * np.linalg.norm(axle[[0, 2]])
+    result = _locked_by(grip + part * limit)
+    assert len([event for event in result.events if event.name == "bearing"]) == 1
+    across = np.linalg.norm(result["axle 3"].force()[:, [0, 2]], axis=1)
+    effort = np.abs(result["bearing"].torque()[:, 1])
+    assert (effort <= 0.25 * 0.03 * across * (1 + 1e-6)).all()
+    assert bool(result["bearing"].sticking[-1]) is holds

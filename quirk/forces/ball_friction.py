@@ -89,12 +89,19 @@ class BallFriction(JointFriction):
         """
         return _sliding(self, direction, floor)
 
-    def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: Any = None) -> Sticking:
+    def sticking(
+        self,
+        which: tuple[int, ...],
+        side: int = 1,
+        part: int = 0,
+        value: Any = None,
+        shares: tuple[LoadShare, ...] = (),
+    ) -> Sticking:
         """Return the constraint that holds the bodies while the friction sticks.
 
         It holds the rotation matrix from frame j to frame i at `value` (9,), by rows. If `value` is None, it holds the
-        relative angular velocity at zero. `which` are the indices of the slip components that are held; `side` and
-        `part` are not used by ball joints.
+        relative angular velocity at zero. `which` are the indices of the slip components that are held; `side`, `part`
+        and `shares` are not used.
         """
         return StickSlip.sticking(self, which, side, part) if value is None else _sticking(self, which, tuple(value))
 

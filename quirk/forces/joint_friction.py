@@ -213,11 +213,18 @@ class JointFriction(OfJoint, StickSlip):
         """
         return _sliding(self, float(direction[0]), floor)
 
-    def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: Any = None) -> Sticking:
+    def sticking(
+        self,
+        which: tuple[int, ...],
+        side: int = 1,
+        part: int = 0,
+        value: Any = None,
+        shares: tuple[LoadShare, ...] = (),
+    ) -> Sticking:
         """Return the constraint that holds the joint while the friction sticks.
 
         It holds the joint coordinate at the number in `value` (rad or m) or, if `value` is None, its rate at zero.
-        `which` are the indices of the slip components that are held; `side` and `part` are not used by joints.
+        `which` are the indices of the slip components that are held; `side`, `part` and `shares` are not used.
         """
         return super().sticking(which, side, part) if value is None else _sticking_constraint(self, float(value[0]))
 

@@ -105,15 +105,22 @@ class StickSlip(OfSlip):
         the slip. `side`, `part` and `shares` are as for `Friction.sliding`.
         """
 
-    def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: Any = None) -> Sticking:
+    def sticking(
+        self,
+        which: tuple[int, ...],
+        side: int = 1,
+        part: int = 0,
+        value: Any = None,
+        shares: tuple[LoadShare, ...] = (),
+    ) -> Sticking:
         """Return the constraint that holds the bodies while friction sticks, by zero rates of slip components.
 
         `which` are the indices of these components. `side` is the side of the first surface, +1 or -1, on which they
         are smooth, and `part` the index of a face or edge. `value` is the coordinate (rad or m) at which a joint with
         constant friction is held, as a tuple of one number, or the relative orientation of a ball joint; with None only
-        rates are held.
+        rates are held. `shares` are the rows on which the limit depends, as for `Friction.sliding`.
         """
-        return _sticking_constraint(self, which, side, part)
+        return _sticking_constraint(self, which, side, part, shares)
 
     def acts_beside(self, active: Container[str]) -> bool:
         """Whether the friction may act, given the names `active` of all enabled constraints and closed contacts."""
@@ -137,8 +144,11 @@ def sticking_elements(forces: Iterable[Any]) -> list[StickSlip]:
 
 
 @lru_cache(1024)
-def _sticking_constraint(friction: StickSlip, which: tuple[int, ...], side: int, part: int) -> Sticking:
-    return Sticking(friction.on_part(part), friction.on_side(side), which)
+def _sticking_constraint(
+    friction: StickSlip, which: tuple[int, ...], side: int, part: int, shares: tuple[LoadShare, ...]
+) -> Sticking:
+    held = friction.on_part(part)
+    return Sticking(held.with_values({"shares": shares}) if shares else held, friction.on_side(side), which)
 
 
 class SlipComponent(OfSlip):

@@ -27,6 +27,7 @@ from ..forces.elastic_rope import ElasticRope
 from ..forces.flanks import Flanks
 from ..forces.friction import Friction
 from ..forces.joint_friction import JointFriction
+from ..forces.stick_slip import NORMAL, LoadShare
 from ..system.configuration import Configuration
 from ..system.system import System
 from .segment import Segment
@@ -160,12 +161,14 @@ def _replacement_record(part: Any, system: System, actions: Mapping[tuple[str, i
     name = {"name": part.name}
     if isinstance(part, Sticking):
         held: Any = part.primitives[0].function  # type: ignore[union-attr]
-        sticks = {"which": list(part.which), "side": 1, "part": 0}
+        sticks: dict[str, Any] = {"which": list(part.which), "side": 1, "part": 0}
         if isinstance(part, StickingJoint):
             return {**name, "by": "sticking", **sticks, "value": part.value}
         if isinstance(part, StickingBall):
             return {**name, "by": "sticking", **sticks, "value": list(part.value)}
         sticks |= {"side": _side(held.slip), "part": part.friction.part}
+        if part.friction.takes != NORMAL:
+            sticks["shares"] = [list(share) for share in part.friction.shares]
         return {**name, "by": "sticking", **sticks}
     if isinstance(part, Friction) and isinstance(own, Friction):
         slides = {"direction": part.direction.tolist(), "floor": part.floor, "side": _side(part.slip)}
@@ -193,6 +196,11 @@ def _replacement_record(part: Any, system: System, actions: Mapping[tuple[str, i
     return {**name, "by": "function", "what": f"{part}"}
 
 
+def _shares_of(listed: Iterable[Any]) -> tuple[LoadShare, ...]:
+    """Return the constraint rows on which a normal load depends; files of earlier versions have a number as weight."""
+    return tuple((str(name), int(row), tuple(map(float, np.ravel(weights)))) for name, row, weights in listed)
+
+
 def _side(slip: Any) -> int:
     return slip.side if isinstance(slip, OfSurfaces | OfGap) else 1
 
@@ -207,15 +215,15 @@ def _reconstructed(record: Mapping[str, Any], system: System, actions: Mapping[t
         case "sticking":
             which, value = tuple(int(c) for c in record["which"]), record.get("value")
             at = None if value is None else tuple(map(float, np.ravel(value)))
-            return own.sticking(which, int(record["side"]), int(record.get("part", 0)), at)
+            return own.sticking(
+                which, int(record["side"]), int(record.get("part", 0)), at, _shares_of(record.get("shares", ()))
+            )
         case "sliding":
             direction, on = (
                 tuple(float(x) for x in record["direction"]),
                 (int(record["side"]), int(record.get("part", 0))),
             )
-            shares = record.get("shares")
-            if shares is not None:
-                shares = tuple((str(held), int(row), float(weight)) for held, row, weight in shares)
+            shares = None if record.get("shares") is None else _shares_of(record["shares"])
             return own.sliding(direction, float(record["floor"]), *on, shares)
         case "flank":
             return own.on_side(int(record["side"]))

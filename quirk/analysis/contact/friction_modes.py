@@ -61,7 +61,7 @@ class FrictionMode:
     sticking_components : indices of the slip components kept at zero by constraint rows if it sticks; None if it slides
     margin : watched quantity that reaches zero at the limit of static friction if it sticks; None if the quantity of
         another element is watched instead
-    load_rows : rows on which the normal load depends if it slides, as `shares` of `Friction.sliding`
+    load_rows : rows on which the normal load depends, as `shares` of `Friction.sliding`; of contacts if they slide
     direction : (d,) unit vector along the slip at the start of sliding
     floor : slip, m/s, below which the direction of the friction force is constant
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
@@ -147,7 +147,7 @@ class FrictionModes:
                 found = found.with_forces(on=name)
             else:
                 acting = friction.sticking(
-                    mode.sticking_components, mode.side, parts.get(friction.on.name, 0), mode.position
+                    mode.sticking_components, mode.side, parts.get(friction.on.name, 0), mode.position, mode.load_rows
                 )
                 found = found.with_constraints(on=name)
             found = found.with_others({friction.name: acting})

@@ -14,7 +14,14 @@ from ..model.friction_normal_load import ConstantLoad, NormalLoad
 from ..sparse.kernels.cone_margin import LOADS
 from .contact_modes import DEPENDENT, FrictionElement, joint_normal_load
 from .largest_margin import BearingForces, loads_of_largest_margin
-from .load_sharing import load_sharing_groups, load_subspaces, redistribution_basis, redistributions_within, unchanged
+from .load_sharing import (
+    coupled_groups,
+    load_sharing_groups,
+    load_subspaces,
+    redistribution_basis,
+    redistributions_within,
+    unchanged,
+)
 
 # Redundant rows depend on the other rows only up to round-off and drift, so that loads cause small accelerations along
 # them. The rows count as at rest up to this multiple of these accelerations, as applied loads have a similar effect.
@@ -93,6 +100,10 @@ def _loads_beside(
         return z, margin, z
     redistributions, bearings = _null_space(A, np.flatnonzero(~B.any(axis=0))), list[BearingForces]()
     redistributions = redistributions @ unchanged(sliding_joints, B @ redistributions)
+    fixed = _fixed_loads(W, supports, [*elements, *sliding_joints])
+    if fixed and redistributions.shape[1]:
+        _, sizes, right = np.linalg.svd(redistributions[fixed])
+        redistributions = redistributions @ right[int((sizes > 0.5).sum()) :].T
     for k, support in enumerate(supports):
         if isinstance(support.normal_load, NormalLoad):
             forces, changes = support.normal_load.bearings()
@@ -161,6 +172,22 @@ def _supports(W: np.ndarray, contacts: Sequence[int], elements: Sequence[Frictio
             coefficient, load = coefficient * load.value / common, ConstantLoad(common)
         found.append(_Support(columns, 1 / coefficient, rows, load))
     return found
+
+
+def _fixed_loads(W: np.ndarray, supports: Sequence[_Support], elements: Sequence[FrictionElement]) -> list[int]:
+    """Return the indices of loads (3 m,) that are not redistributed, as in a run.
+
+    They are those of regions with both sliding contacts and joints whose limit of friction depends on their load.
+    """
+    fixed = set[int]()
+    for region in coupled_groups(W, elements):
+        own = [element for element in elements if element.rows[0] in region]
+        slides = any(element.contact is not None and element.slip_direction is not None for element in own)
+        if slides and any(isinstance(element.normal_load, NormalLoad) for element in own):
+            fixed.update(region)
+    return [
+        LOADS * k + c for k, support in enumerate(supports) if not fixed.isdisjoint(support.rows) for c in range(LOADS)
+    ]
 
 
 def _null_space(A: np.ndarray, idle: np.ndarray) -> np.ndarray:

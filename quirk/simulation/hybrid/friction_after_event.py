@@ -94,7 +94,10 @@ def friction_modes_after_event(
                 if margin is None
                 else margin or None
             )
-            friction_modes[friction.name] = FrictionMode(independent, side=side, margin=cone, creep=creep)
+            load = () if element.contact is not None else shares.load_rows(k)
+            friction_modes[friction.name] = FrictionMode(
+                independent, side=side, margin=cone, load_rows=load, creep=creep
+            )
         elif creep is not None:
             friction_modes[friction.name] = FrictionMode((), side=side, creep=creep)
     return friction_modes

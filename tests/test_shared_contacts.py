@@ -587,3 +587,27 @@ def test_a_wheel_that_a_bearing_may_hold_stops_once(part, holds):
     effort = np.abs(result["bearing"].torque()[:, 1])
     assert (effort <= 0.25 * 0.03 * across * (1 + 1e-6)).all()
     assert bool(result["bearing"].sticking[-1]) is holds
+
+
+@pytest.mark.parametrize("seed", study(range(6), {2}))
+def test_a_box_of_two_halves_on_five_feet_comes_to_rest_on_all_of_them(seed):
+    """All feet stick, and show no friction, although their slip ends at slightly different times."""
+    rng = np.random.default_rng(seed)
+    spin, (along, across) = rng.uniform(-2, 2), rng.uniform(-0.5, 0.5, 2)
+    halves = [
+        Body.box(
+            f"half {k}", mass, [0.5, 0.6, 0.1], position=[0.5 * k - 0.25, 0, 0.05],
+            velocity=[along, across + spin * (0.5 * k - 0.25), 0], angular_velocity=[0, 0, spin],
+        )
+        for k, mass in enumerate((1.0, 1.7))
+    ]  # fmt: skip
+    parts = [*halves, quirk.Fixed("weld", *halves, point=[0, 0, 0.05])]
+    for k, (x, y) in enumerate([(-0.5, -0.3), (-0.5, 0.3), (0.5, -0.3), (0.5, 0.3), (0.1, 0.25)]):
+        foot = surface.point([x - (0.25 if x > 0 else -0.25), y, -0.05])
+        contact = Contact(f"foot {k}", GROUND, halves[int(x > 0)], on_i=surface.plane(), on_j=foot)
+        parts += [contact, Friction(f"rub {k}", contact, 0.38)]
+    result = quirk.simulate(quirk.System(parts, gravity=[0, 0, -G]), 1.0, output=0.1)
+    assert np.abs(result["half 0"].velocity[-1]).max() < 1e-9
+    for k in range(5):
+        assert result[f"rub {k}"].sticking[-1]
+        assert np.linalg.norm(result[f"rub {k}"].force()[-1]) < 1e-6 * G

@@ -28,8 +28,8 @@ from .speed_limits import largest_acceleration
 RESTITUTION_STEPS = 10
 # Accelerations of rows below this fraction of the largest of all bodies are round-off while forces act along rows.
 NOISE = 1e-13
-# Friction that has begun to slide keeps sliding at slip in its direction above this fraction of the slip that counts as
-# zero.
+# Friction that has just begun to slide keeps sliding at slip in its direction above this fraction of the slip that
+# counts as zero.
 BEGUN = 1e-3
 
 
@@ -156,7 +156,7 @@ class FrictionalContactSolver:
         rates : (r,) rates of the rows
         slow : (r,) slip, m/s, below which friction counts as not slipping
         limits : names of friction elements known to be at the limit of sticking
-        sliding : states of the friction elements that have begun to slide and have not come to rest, by name
+        sliding : states of the friction elements that have just begun to slide and have not come to rest, by name
         unloading : mask (c,) of the contacts whose load has just fallen to zero
         """
         at_rest = np.arange(len(rates)) < rows.contact_count

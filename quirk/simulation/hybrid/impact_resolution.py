@@ -308,7 +308,7 @@ class ImpactResolver:
         sliding = {
             name: mode
             for name, mode in contact_state.friction.items()
-            if mode.sticking_components is None and name not in ended
+            if mode.sticking_components is None and mode.reversal_speed > 0 and name not in ended
         }
         modes, load_round_off = frictional.contact_modes(
             solver, t, y, angles, rows, rows.kinematics.rate, SLIP_FLOOR * slow, at_limit, sliding, unloading

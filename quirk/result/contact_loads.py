@@ -21,6 +21,7 @@ import numpy as np
 
 from ..analysis.contact.contact_kinematics import ContactKinematics, Gaps
 from ..constraints.sticking import Sticking
+from ..constraints.unilateral import Unilateral
 from ..dynamics.contact.contact_modes import DEPENDENT
 from ..dynamics.contact.friction_cones import LOADS, is_inside_cones, least_norm_loads
 from ..dynamics.contact.largest_margin import loads_of_largest_margin
@@ -256,7 +257,8 @@ class ContactLoads:
         _, sizes, right = np.linalg.svd(A, full_matrices=True)
         ways = right[int((sizes > DEPENDENT * sizes.max(initial=0.0)).sum()) :].T
         lacking = len(numbers) - sum(len(parts) for _, parts in self.rows_of(self.closed))
-        if lacking > ways.shape[1]:
+        placed = [one for one, _ in self._segment.model.joint_bodies]
+        if lacking > ways.shape[1] and not all(isinstance(one, Unilateral | Sticking) for one in placed):
             return []
         ends = np.cumsum([0, *(len(own) for own in rows)])
         together = [list(range(*pair)) for pair in pairwise(ends.tolist())]

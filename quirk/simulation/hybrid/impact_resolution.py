@@ -305,10 +305,15 @@ class ImpactResolver:
         slow = np.full(len(rows.indices), slip_limit(instant, y, rows))
         at_limit = [name for key in triggered if key[2] == "cone" for name in contact_state.elements_at_limit(key[0])]
         ended = {name for name, _, kind in triggered if kind == "slip"}
+        in_contacts = {friction.name for friction in acting if isinstance(friction.on, Unilateral)}
+        # Contacts that gather speed together reach it one after another.
         sliding = {
             name: mode
             for name, mode in contact_state.friction.items()
-            if mode.sticking_components is None and mode.reversal_speed > 0 and name not in ended
+            if any(kind == "faster" for _, _, kind in triggered)
+            and name in in_contacts - ended
+            and mode.sticking_components is None
+            and mode.reversal_speed > 0
         }
         modes, load_round_off = frictional.contact_modes(
             solver, t, y, angles, rows, rows.kinematics.rate, SLIP_FLOOR * slow, at_limit, sliding, unloading

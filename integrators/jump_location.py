@@ -82,7 +82,7 @@ def locate_change(value: Values, start: float, stop: float) -> Change | None:
 
 
 def _whole_change(value: Values, begin: float, end: float, start: float, stop: float) -> Change:
-    """Return the whole of an abrupt change of which the interval from `begin` to `end` contains a part.
+    """Return the whole of an abrupt change that the interval from `begin` to `end` contains in part.
 
     `value` is the function, which has been searched from `start` to `stop`. If the function does not step from one
     level to another, the result is the interval itself.

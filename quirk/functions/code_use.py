@@ -82,7 +82,7 @@ class CodeUse:
     stored_globals, stored_cells, stored_names : global names, closure variables and attributes that the code sets
     mutates : whether the code assigns to elements or uses in-place operators, which modify lists and arrays
     calls : function calls in the code
-    filled : variables and attributes of which the code sets elements or calls a method that modifies their contents
+    filled : variables and attributes whose contents the code modifies, by setting elements or by calling a method
     remembered : attributes that the code both reads and sets, at least once by a text, as in ``setattr(x, "last", 0)``
         or ``vars(x)["last"] = 0``
     """

@@ -240,7 +240,7 @@ class Digests:
         return described
 
     def _of_builtin(self, value: Any, depth: int) -> Any:
-        """Return the description of a function in machine code, by name, with the object of which it is a method."""
+        """Return the description of a function in machine code: its name, and the object if it is a bound method."""
         if isinstance(value, np.ufunc):
             modules = [name for name in _OF_UFUNCS if getattr(sys.modules.get(name), value.__name__, None) is value]
             return ["function", modules[0], value.__name__] if modules else self._unknown(value)

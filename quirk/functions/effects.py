@@ -100,7 +100,7 @@ class Effects:
         return bool(self.stored_slots & self.slots or self.remembered or (attributes and self._holders) or of_functions)
 
     def sets(self, owner: Any, name: str) -> bool:
-        """Whether the function sets the attribute `name` of the object `owner`, of which it reads the attributes."""
+        """Whether the function sets the attribute `name` of an object, `owner`, whose attributes it reads."""
         return name in self.stored_names and id(owner) in self.objects
 
     def fills(self, x: Any) -> bool:

@@ -1,4 +1,4 @@
-"""State of sampled functions between calls, of which each run has its own.
+"""Memory of sampled functions between calls, kept for each run by itself.
 
 A controller with memory is an object whose attributes are its state. If several runs call the same object, its
 attributes are exchanged whenever another run calls it, so that each run continues with its own.

@@ -59,8 +59,8 @@ class OutsideChanges:
 
     Parameters
     ----------
-    system : system of the run, of whose contacts the gap functions are included
-    events : events of the run, of which the watched functions are included
+    system : system of the run; the gap functions of its contacts are included
+    events : events of the run; the functions that they watch are included
 
     Attributes
     ----------

@@ -185,9 +185,9 @@ class Gaps:
 
     @property
     def arms(self) -> np.ndarray:
-        """Lever arms (c,) of all gaps and slip components, by which multipliers are divided to compare them as forces.
+        """Lever arms (c,) of all gaps and slip components; multipliers divided by them are forces, N.
 
-        They are the characteristic length of the system, m, for gaps that are angles, whose multipliers are torques;
+        For gaps that are angles, with torques as multipliers, they are the characteristic length of the system, m;
         otherwise 1.
         """
         found = np.ones(len(self.contact_points) + len(self.slip_rows))

@@ -347,10 +347,19 @@ def test_a_ball_joint_keeps_the_rest_of_its_friction_beside_a_brake(across, cons
     system = quirk.System([body, ball, meter, brake, socket, torque], gravity=[0, 0, -9.81])
     result = quirk.simulate(system, 1.001 * limit, output=0.5)
     assert result.events.time == pytest.approx([limit], rel=1e-8)
+    # Both hold the torque about z in proportion to their limits, as far as the ball is within its limit.
+    most, t = 0.4 * weight * radius, result.time[result.time < limit]
+    about_z = np.minimum(t * most / (most + 1.5), limit - 1.5)
+    want = -np.column_stack([np.tile(across, (len(t), 1)), about_z])
+    np.testing.assert_allclose(result["socket"].torque()[: len(t)], want, atol=1e-7)
+    np.testing.assert_allclose(result["brake"].torque()[: len(t), 2], about_z - t, atol=1e-7)
 
 
-def spatial(seed):
-    """A crank, a rod with ball joints and a rocker, all with friction, and a torque that reverses."""
+def spatial(seed, strength=8.0, rotor=False, order=None):
+    """A crank, a rod with ball joints and a rocker, all with friction, and a torque that reverses.
+
+    `rotor` adds a rotor elsewhere, whose bearing slides; `order` is the seed of a random order of all items.
+    """
     rng = np.random.default_rng(seed)
     places = np.array([[0, 0, 0], [0, 0.2, 0.5], [1.2, 0.6, 0.4], [1.2, 0.3, 0]])
     places[1:3] += rng.uniform(-0.1, 0.1, (2, 3))
@@ -369,12 +378,33 @@ def spatial(seed):
         quirk.Friction(f"bearing {joint.name}", joint, rng.uniform(0.1, 0.6), radius=rng.uniform(0.02, 0.1))
         for joint in joints[:3]
     ]
-    motion = Motion.sinusoid(rng.uniform(-8, 8), rng.uniform(2, 6), phase=rng.uniform(0, 6))
+    motion = Motion.sinusoid(strength * rng.uniform(-1, 1), rng.uniform(2, 6), phase=rng.uniform(0, 6))
     torque = quirk.JointTorque("torque", joints[0], motion)
-    return quirk.System([*bars, *joints, *brakes, *bearings, torque], gravity=[0, 0, -9.81])
+    items = [*bars, *joints, *brakes, *bearings, torque]
+    if rotor:
+        place = [5.0, 0, 0]
+        wheel = Body.box("wheel", 1.0, [0.1, 0.1, 0.1], position=place, angular_velocity=[0, 0, 100.0])
+        axle = quirk.Revolute("axle", GROUND, wheel, point=place, axis="z")
+        items += [wheel, axle, quirk.Friction("bearing axle", axle, 0.2, radius=0.02)]
+    if order is not None:
+        items = [items[k] for k in np.random.default_rng(order).permutation(len(items))]
+    return quirk.System(items, gravity=[0, 0, -9.81])
 
 
 @pytest.mark.parametrize("seed", study([0, 2, 6, 7], 2))
 def test_a_linkage_with_ball_joints_sticks_and_slips_in_few_events(seed):
     result = quirk.simulate(spatial(seed), 1.0, output=0.5)
     assert most_at_once(np.asarray(result.events.time)) <= 4
+
+
+@pytest.mark.parametrize("seed", study([0, 6, 7, 2, 3], 2))
+def test_friction_of_ball_joints_depends_neither_on_the_order_of_parts_nor_on_friction_elsewhere(seed):
+    """Held or slipping, the loads of balls and brakes are within their limits, whatever the rows that a run keeps."""
+    names = ["bearing crank", "bearing first", "bearing second", "brake crank", "brake rocker"]
+    outputs = np.arange(6) * 0.1
+    alone = quirk.simulate(spatial(seed, 20.0), 0.5, output=0.1)
+    for rotor, order in [(True, None), (False, 1), (True, 2)]:
+        other = quirk.simulate(spatial(seed, 20.0, rotor, order), 0.5, output=0.1)
+        for name in names:
+            one, two = (run[name].torque()[np.searchsorted(run.time, outputs, "right") - 1] for run in (alone, other))
+            np.testing.assert_allclose(two, one, atol=1e-6, err_msg=f"{name}, rotor={rotor}, order={order}")

@@ -223,3 +223,32 @@ def test_loads_beside_friction_that_sticks_are_unique_where_no_other_holds_the_s
     system = five_bars(0, 1.0)[0]
     result = quirk.simulate(system, 0.1, output=0.1)
     assert [result[f"hinge {k}"].unique.force for k in range(5)] == 5 * ["indeterminate"]
+
+
+def on_a_guide(seed, feet):
+    """A plate that a guide carries, with friction in the guide, and with or without feet that touch the floor."""
+    rng = np.random.default_rng(seed)
+    length, mass, (kind, places) = 10 ** rng.uniform(-2, 2), rng.uniform(0.5, 3), [("rail", 3), ("table", 4)][seed % 2]
+    plate = Body.box("plate", mass, length * np.array([2, 2, 0.2]), position=[0, 0, 0.1 * length])
+    if kind == "rail":
+        guide = quirk.Prismatic("guide", GROUND, plate, point=plate.position, axis=[0.96, 0.28, 0])
+        hold = quirk.JointFriction("hold", guide, coulomb=rng.uniform(1, 6) * mass, sticking=True)
+    else:
+        guide = quirk.Planar("guide", GROUND, plate, point=plate.position, normal="z")
+        hold = quirk.Friction("hold", guide, rng.uniform(0.1, 0.6))
+    pushes = [quirk.Motion.sinusoid(rng.uniform(5, 12) * mass, rng.uniform(1, 6), phase=k) for k in (1, 0)]
+    items = [plate, guide, hold, quirk.Force("push", plate, [*pushes, 0])]
+    for k, place in enumerate(rng.uniform(-1, 1, (places, 2)) if feet else ()):
+        under = quirk.surface.point(length * np.array([*place, -0.1]))
+        foot = quirk.Contact(f"foot {k}", GROUND, plate, on_i=quirk.surface.plane(), on_j=under)
+        items += [foot, quirk.Friction(f"sole {k}", foot, rng.uniform(0.1, 0.8))]
+    return quirk.System([items[k] for k in rng.permutation(len(items))], gravity=[0, 0, -9.81]), length
+
+
+@pytest.mark.parametrize("seed", study(range(20), 6))
+def test_feet_of_a_plate_that_a_guide_carries_have_neither_load_nor_friction(seed):
+    (system, length), (bare, _) = (on_a_guide(seed, feet) for feet in (True, False))
+    result, want = (quirk.simulate(one, 1.0, output=0.5, rtol=1e-9, atol=1e-11 * length) for one in (system, bare))
+    assert result.events.of("hold").time == pytest.approx(want.events.of("hold").time, rel=1e-6, abs=1e-6)
+    np.testing.assert_allclose(result["plate"].position[-1], want["plate"].position[-1], atol=1e-7 * length)
+    assert not any(result[f"sole {k}"].force().any() for k in range(3))

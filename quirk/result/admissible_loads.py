@@ -12,7 +12,7 @@ import numpy as np
 
 from ..dynamics.contact.contact_modes import DEPENDENT
 from ..dynamics.contact.friction_cones import LOADS, is_inside_cones, least_norm_loads
-from ..dynamics.contact.largest_margin import BearingForces, loads_of_largest_margin
+from ..dynamics.contact.largest_margin import BALL, COMPONENTS, BearingForces, loads_of_largest_margin_with_joints
 from ..dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
 from .sticking_members import Limits, StickingMember
 
@@ -37,10 +37,10 @@ def least_norm_redistribution(
     places, limits = list[int](), list[float]()
     for member, bound, compliance in zip(members, bounds, soft, strict=True):
         rows = range(row, row := row + len(member.own))
-        own = [*rows] if member.friction is None else [-1, *rows]
-        places += [*own, *(-1 for _ in range(LOADS - len(own)))]
+        places += [*rows, *(-1 for _ in range(LOADS - len(rows)))]
         scale[rows] = np.sqrt(compliance)
-        limits.append(np.sqrt(compliance) * bound)
+        # A limit of zero would be that of a contact.
+        limits.append(0.0 if member.friction is None else max(np.sqrt(compliance) * bound, np.finfo(float).tiny))
     start, ways = scale * present, scale[:, None] * ways
     V = np.linalg.qr(ways, mode="complete")[0][:, ways.shape[1] :]
     c, some = V.T @ start, np.array(places) >= 0
@@ -69,20 +69,22 @@ def largest_margin_redistribution(
     for member in members:
         spans.append(range(row, row := row + len(member.own)))
     divided = [k for k, member in enumerate(members) if member.divides]
-    loads, basis = np.zeros(LOADS * len(divided)), np.zeros((LOADS * len(divided), ways.shape[1]))
-    cones, bearings = np.zeros(len(divided)), list[BearingForces]()
+    loads, basis = np.zeros(COMPONENTS * len(divided)), np.zeros((COMPONENTS * len(divided), ways.shape[1]))
+    cones, balls, bearings = np.zeros(len(divided)), list[int](), list[BearingForces]()
     # Constant limits are those of a common normal load, N, so that all margins are forces.
     common = max((static * load.value for static, load in limits.loads if isinstance(load, ConstantLoad)), default=0.0)
     for n, k in enumerate(divided):
         (static, load), contact = limits.loads[k], members[k].friction is None
-        first = LOADS * n + (not contact)
+        first = COMPONENTS * n + (not contact)
         loads[first : first + len(spans[k])], basis[first : first + len(spans[k])] = present[spans[k]], ways[spans[k]]
         coefficient = members[k].coefficient if contact else static
         if isinstance(load, NormalLoad):
             forces, changes = load.bearings()
             bearings.append(BearingForces(n, forces, changes @ directions))
         elif not contact:
-            loads[LOADS * n], coefficient = common, static * load.value / common
+            loads[COMPONENTS * n], coefficient = common, static * load.value / common
         cones[n] = 1 / coefficient if 0 < coefficient < np.inf else 0.0
-    found, _ = loads_of_largest_margin(loads, basis, cones, bearings)
+        if not contact and len(spans[k]) == BALL:
+            balls.append(n)
+    found, _ = loads_of_largest_margin_with_joints(loads, basis, cones, balls, bearings)
     return np.asarray(np.linalg.lstsq(basis, found - loads, rcond=DEPENDENT)[0])

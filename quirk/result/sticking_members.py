@@ -16,7 +16,6 @@ from ..analysis.contact.friction_modes import FrictionModes
 from ..bodies.state import State
 from ..constraints.sticking import Sticking
 from ..constraints.unilateral import Unilateral
-from ..dynamics.contact.friction_cones import LOADS
 from ..dynamics.contact.load_sharing import MIN_SHARE
 from ..dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
 from ..forces import Friction, JointFriction
@@ -51,8 +50,8 @@ class StickingMember:
 
     @property
     def divides(self) -> bool:
-        """Whether the load can be redistributed: not of sliding contacts, nor of joints with three slip components."""
-        return self.slides is None and (self.friction is None or len(self.numbers) < LOADS)
+        """Whether the load can be redistributed: not of sliding contacts."""
+        return self.slides is None
 
     @property
     def forces(self) -> list[tuple[str, slice]]:

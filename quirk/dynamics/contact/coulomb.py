@@ -134,10 +134,10 @@ def _others_sticking(problem: ContactProblem, contacts: Sequence[int]) -> Contac
     driven = [row for element in joints for row in element.rows if problem.W[row, row] == 0]
     if (np.abs(problem.q) > problem.zero_threshold(np.zeros(len(problem.q))))[driven].any():
         return None
-    closed, slip_directions = (
-        [*contacts],
-        {element.contact for element in problem.elements if element.slip_direction is not None},
-    )
+    # Contacts that other constraints hold carry no load; friction with an infinite coefficient acts nevertheless.
+    unlimited = {element.contact for element in problem.elements if element.static == np.inf}
+    closed = [c for c in contacts if problem.W[c, c] > 0 or c in unlimited]
+    slip_directions = {element.contact for element in problem.elements if element.slip_direction is not None}
     while closed or joints:
         elements = [element for element in problem.elements if element.contact is None or element.contact in closed]
         loads = loads_with_all_sticking(problem.W, problem.q, closed, elements, problem.compliance)

@@ -1,11 +1,11 @@
-"""Loads of minimum norm inside friction cones, for contacts that share a given load.
+"""Loads of minimum norm inside friction cones, for contacts and joints that share a given load.
 
-The loads z (3 m,) are the normal force and two tangential forces of each of m contacts. They satisfy V^T z = c, and
-|t_k| <= mu_k n_k in each contact k with normal force n_k and tangential force t_k, or |t_k| <= l_k in a joint with
-constant friction. The loads of minimum norm are z = P(V y): V y are the forces of equal springs in the contacts under
-a rigid displacement y, and P is the projection onto the friction cones and disks. A contact slides where its spring
-force is outside the cone. y is computed by Newton's method for the convex dual problem, the minimum of
-|P(V y)|^2 / 2 - c.y (Rockafellar, Convex Analysis (1970), ch. 31).
+The loads z (3 m,) are the normal force and two tangential forces of each of m contacts, or up to three components of
+the friction f of a joint. They satisfy V^T z = c, and |t_k| <= mu_k n_k in each contact k with normal force n_k and
+tangential force t_k, or |f_k| <= l_k in a joint with a known limit. The loads of minimum norm are z = P(V y): V y are
+the forces of equal springs in the contacts under a rigid displacement y, and P is the projection onto the friction
+cones and balls. A contact slides where its spring force is outside the cone. y is computed by Newton's method for the
+convex dual problem, the minimum of |P(V y)|^2 / 2 - c.y (Rockafellar, Convex Analysis (1970), ch. 31).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def least_norm_loads(
     V : (3 m, r) matrix with orthonormal columns
     c : (r,) given components of the loads along these columns
     coefficients : (m,) friction coefficients, which may be infinite
-    limits : (m,) constant limits of the friction of joints, N; 0 for contacts
+    limits : (m,) limits of the friction of joints, N; 0 for contacts
     """
     limits = np.broadcast_to(limits, coefficients.shape)
     y, size = c.copy(), float(np.linalg.norm(c))
@@ -64,17 +64,18 @@ def least_norm_loads(
 
 
 def is_inside_cones(z: np.ndarray, coefficients: np.ndarray, limits: np.ndarray | float = 0.0) -> bool:
-    """Return whether the loads (3 m,) of m contacts and joints are inside the friction cones and constant limits."""
-    loads = z.reshape(-1, LOADS)
-    tangential = np.linalg.norm(loads[:, 1:], axis=1)
-    limit = np.where(np.isfinite(coefficients), coefficients, 1.0) * loads[:, 0] + limits
-    return bool((loads[:, 0] >= 0).all() and ((tangential <= limit) | ~np.isfinite(coefficients)).all())
+    """Return whether the loads (3 m,) of m contacts and joints are inside the friction cones and limits of joints."""
+    loads, joints = z.reshape(-1, LOADS), np.broadcast_to(limits, coefficients.shape) > 0
+    normal = np.where(joints, 0.0, loads[:, 0])
+    across = np.linalg.norm(np.where(joints[:, None], loads, loads * [0.0, 1.0, 1.0]), axis=1)
+    limit = np.where(np.isfinite(coefficients), coefficients, 1.0) * normal + limits
+    return bool((normal >= 0).all() and ((across <= limit) | ~np.isfinite(coefficients)).all())
 
 
 def _projection(z: np.ndarray, coefficients: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the projection of loads z (3 m,) onto the friction cones of m contacts, and its Jacobian (3 m, 3 m).
 
-    `coefficients` (m,) are the friction coefficients. `limits` (m,) are the constant limits of joints, 0 for contacts.
+    `coefficients` (m,) are the friction coefficients. `limits` (m,) are the limits of joints, 0 for contacts.
     """
     projected, jacobian = np.zeros_like(z), np.zeros((len(z), len(z)))
     for k, (mu, limit) in enumerate(zip(coefficients, limits, strict=True)):
@@ -82,10 +83,11 @@ def _projection(z: np.ndarray, coefficients: np.ndarray, limits: np.ndarray) -> 
         n, t = z[part][0], z[part][1:]
         size = float(np.linalg.norm(t))
         if limit > 0:
-            tangential = np.eye(LOADS - 1)
+            f, size = z[part], float(np.linalg.norm(z[part]))
+            projected[part], jacobian[part, part] = f, np.eye(LOADS)
             if size > limit:
-                t, tangential = limit / size * t, limit / size * (tangential - np.outer(t, t) / size**2)
-            projected[part], jacobian[part, part] = [0.0, *t], np.pad(tangential, ((1, 0), (1, 0)))
+                projected[part] = limit / size * f
+                jacobian[part, part] = limit / size * (np.eye(LOADS) - np.outer(f, f) / size**2)
         elif mu == np.inf:
             projected[part], jacobian[part, part] = [max(n, 0.0), *t], np.diag([float(n > 0), 1.0, 1.0])
         elif n >= 0 and size <= mu * n:

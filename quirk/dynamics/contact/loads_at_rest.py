@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.friction_normal_load import ConstantLoad, NormalLoad
-from ..sparse.kernels.cone_margin import LOADS
 from .contact_modes import DEPENDENT, FrictionElement, joint_normal_load
-from .largest_margin import BearingForces, loads_of_largest_margin
+from .largest_margin import BALL, COMPONENTS, BearingForces, loads_of_largest_margin_with_joints
 from .load_sharing import (
     coupled_groups,
     load_sharing_groups,
@@ -26,6 +25,8 @@ from .load_sharing import (
 # Redundant rows depend on the other rows only up to round-off and drift, so that loads cause small accelerations along
 # them. The rows count as at rest up to this multiple of these accelerations, as applied loads have a similar effect.
 DEPENDENCE_ERROR = 10.0
+# Number of slip components of a contact.
+CONTACT = 2
 # Largest number of iterations for the friction of joints that slide, and relative change at which they end.
 MOST_ITERATIONS, SETTLED = 100, 1e-13
 
@@ -93,8 +94,9 @@ def _loads_beside(
     B, u, A = static
     z, inverse_coefficients = B @ u, np.array([support.inverse_coefficient for support in supports])
     for k, support in enumerate(supports):
-        u[LOADS * k] = u[LOADS * k] if support.normal_load is None else support.normal_load(z + known)[0]
-    loads = u.reshape(-1, LOADS)
+        if support.normal_load is not None:
+            u[COMPONENTS * k] = support.normal_load(z + known)[0]
+    loads = u.reshape(-1, COMPONENTS)
     margin = float((loads[:, 0] - inverse_coefficients * np.linalg.norm(loads[:, 1:], axis=1)).min(initial=np.inf))
     if margin > 0:
         return z, margin, z
@@ -108,7 +110,8 @@ def _loads_beside(
         if isinstance(support.normal_load, NormalLoad):
             forces, changes = support.normal_load.bearings()
             bearings.append(BearingForces(k, forces + changes @ (z + known), changes @ B @ redistributions))
-    shared, margin = loads_of_largest_margin(u, redistributions, inverse_coefficients, bearings)
+    balls = [k for k, support in enumerate(supports) if support.normal_load is not None and len(support.rows) == BALL]
+    shared, margin = loads_of_largest_margin_with_joints(u, redistributions, inverse_coefficients, balls, bearings)
     sliding = {element.contact for element in elements if element.slip_direction is not None}
     slides = np.array([c in sliding for c in contacts], dtype=bool)
     if slides.any():
@@ -122,7 +125,7 @@ class _Support:
 
     Attributes
     ----------
-    columns : (r, 3) forces along all rows per unit of its normal force and two components of friction
+    columns : (r, 4) forces along all rows per unit of its normal force and three components of friction
     inverse_coefficient : inverse coefficient of static friction; 0 if it slides or has no friction
     rows : indices of its constrained rows
     normal_load : normal load of a joint, on which the limit of friction depends; None for a contact
@@ -137,19 +140,19 @@ class _Support:
 def _supports(W: np.ndarray, contacts: Sequence[int], elements: Sequence[FrictionElement]) -> list[_Support] | None:
     """Return the contacts, in their order, and the joints with sticking friction that carry load at rest.
 
-    The result is None if there are elements of other types: ball joints with friction, contacts with several friction
-    elements or with slip along a line. W (r, r) are the accelerations per unit force along each row, and `elements` are
-    the friction elements, without joints that slide.
+    The result is None if there are elements of other types: contacts with several friction elements or with slip along
+    a line. W (r, r) are the accelerations per unit force along each row, and `elements` are the friction elements,
+    without joints that slide.
     """
     found = []
     for c in contacts:
-        columns, own = np.zeros((len(W), LOADS)), [element for element in elements if element.contact == c]
+        columns, own = np.zeros((len(W), COMPONENTS)), [element for element in elements if element.contact == c]
         columns[c, 0] = 1.0
         sticking = [element for element in own if element.slip_direction is None]
         for element in own:
             if element.slip_direction is not None:
                 columns[element.rows, 0] -= element.coefficient * element.slip_direction
-        if len(sticking) > 1 or any(len(element.rows) != LOADS - 1 or not element.static > 0 for element in sticking):
+        if len(sticking) > 1 or any(len(element.rows) != CONTACT or not element.static > 0 for element in sticking):
             return None
         for element in sticking:
             columns[element.rows, [1, 2]] = 1.0
@@ -162,10 +165,10 @@ def _supports(W: np.ndarray, contacts: Sequence[int], elements: Sequence[Frictio
     # Constant limits are those of a common normal load, N, so that all margins are forces.
     common = max(constants, default=0.0)
     for element in joints:
-        if len(element.rows) >= LOADS or not element.static > 0:
+        if not element.static > 0:
             return None
         # Drivers and other constraints prescribe the slip of rows without response.
-        columns, rows = np.zeros((len(W), LOADS)), [row for row in element.rows if W[row, row] > 0]
+        columns, rows = np.zeros((len(W), COMPONENTS)), [row for row in element.rows if W[row, row] > 0]
         columns[rows, 1 + np.arange(len(rows))] = 1.0
         coefficient, load = element.static, element.normal_load
         if isinstance(load, ConstantLoad):
@@ -175,7 +178,7 @@ def _supports(W: np.ndarray, contacts: Sequence[int], elements: Sequence[Frictio
 
 
 def _fixed_loads(W: np.ndarray, supports: Sequence[_Support], elements: Sequence[FrictionElement]) -> list[int]:
-    """Return the indices of loads (3 m,) that are not redistributed, as in a run.
+    """Return the indices of loads (4 m,) that are not redistributed, as in a run.
 
     They are those of regions with both sliding contacts and joints whose limit of friction depends on their load.
     """
@@ -186,7 +189,10 @@ def _fixed_loads(W: np.ndarray, supports: Sequence[_Support], elements: Sequence
         if slides and any(isinstance(element.normal_load, NormalLoad) for element in own):
             fixed.update(region)
     return [
-        LOADS * k + c for k, support in enumerate(supports) if not fixed.isdisjoint(support.rows) for c in range(LOADS)
+        COMPONENTS * k + c
+        for k, support in enumerate(supports)
+        if not fixed.isdisjoint(support.rows)
+        for c in range(COMPONENTS)
     ]
 
 
@@ -206,10 +212,10 @@ def _static_loads(
     elements: Sequence[FrictionElement],
     compliance: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Return loads u (3 m,) of m contacts and joints that keep their rows at rest, or None if there are none.
+    """Return loads u (4 m,) of m contacts and joints that keep their rows at rest, or None if there are none.
 
-    The results are the forces (r, 3 m) along all rows per unit of each load; the loads u of minimum norm, with zeros
-    for normal loads of joints; and a matrix A (k, 3 m) with A y = 0 for all redistributions y of the load. W (r, r) are
+    The results are the forces (r, 4 m) along all rows per unit of each load; the loads u of minimum norm, with zeros
+    for normal loads of joints; and a matrix A (k, 4 m) with A y = 0 for all redistributions y of the load. W (r, r) are
     the accelerations per unit force, q (r,) those without forces, and `compliance` (r,) the relative compliances of the
     rows.
     """

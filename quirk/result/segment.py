@@ -43,7 +43,7 @@ class Segment:
     rank : number of independent constraint rows
     active : names of the enabled constraints
     switched, replaced : changes by events, as in `State`
-    changed : titles of constraints and forces whose user functions may have been changed by later events
+    changed : titles of constraints and forces whose user functions read values that may have changed since
     contact_loads : distribution of contact loads, if recorded during the run
     distances : (nt,) distances of outputs from singular configurations; see `distances_from_singular`
     before_events : (nt,) mask of the states that are followed by another state at the same time; see `mark_events`
@@ -137,7 +137,7 @@ class Segment:
         if self.changed:
             warnings.warn(
                 f"quantities at t = {self.time[0]:g} to {self.time[-1]:g} s are computed with the function of "
-                f"{', '.join(self.changed)} in its present form; an event may have changed values that it reads",
+                f"{', '.join(self.changed)} in its present form; values that it reads may have changed since",
                 ChangedFunctionWarning,
                 stacklevel=outside(),
             )

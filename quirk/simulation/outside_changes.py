@@ -29,6 +29,7 @@ class Reader:
     Attributes
     ----------
     function : the user function
+    titles : titles of the constraints, contacts, forces and events with this function
     reads : variables and objects that it reads
     compiled : outside values when it was compiled
     last : outside values at the last comparison
@@ -36,6 +37,7 @@ class Reader:
     """
 
     function: Any
+    titles: set[str]
     reads: Effects
     compiled: dict[Any, Any]
     last: dict[Any, Any]
@@ -65,30 +67,41 @@ class OutsideChanges:
     Attributes
     ----------
     version : number of changes so far
+    changed : titles of parts with changed functions since the caller has cleared this dict
     """
 
     def __init__(self, system: System, events: Sequence[Event]) -> None:
         self.version = 0
+        self.changed: dict[str, None] = {}
         self._readers: dict[int, Reader] = {}
         self._plants: set[CompiledModel] = set()
         called = other_called_functions(system, events)
         self._writes = any(Effects(function).writes for function in called)
         for constraint in system.constraints:
             if isinstance(constraint, Unilateral):
-                self._add(gap.source for gap in constraint.gaps if gap.source is not None)
+                self._add((f"{constraint}", gap.source) for gap in constraint.gaps if gap.source is not None)
         for event in events:
             actions = {id(action) for action in functions_in(event.actions)}
-            self._add(function for function in event.user_functions if id(function) not in actions)
+            self._add((f"{event}", function) for function in event.user_functions if id(function) not in actions)
 
-    def _add(self, functions: Iterable[Any]) -> None:
-        for function in functions:
-            if id(function) in self._readers or isinstance(function, Expression):
+    def _add(self, functions: Iterable[tuple[str, Any]]) -> None:
+        """Add functions, each with the title of its part."""
+        for title, function in functions:
+            if id(function) in self._readers:
+                self._readers[id(function)].titles.add(title)
+                continue
+            if isinstance(function, Expression):
                 continue
             reads = Effects(function)
             values = outside_values(reads)
             if values:
-                self._readers[id(function)] = Reader(function, reads, values, values)
+                self._readers[id(function)] = Reader(function, {title}, reads, values, values)
                 self._writes = self._writes or reads.writes
+
+    @property
+    def titles(self) -> set[str]:
+        """Titles of all parts with functions that read outside values."""
+        return set[str]().union(*(reader.titles for reader in self._readers.values()))
 
     def record(self, plants: Iterable[CompiledModel]) -> None:
         """Store the present values, which the run itself may have changed since the last call.
@@ -98,7 +111,7 @@ class OutsideChanges:
         for plant in plants:
             if plant not in self._plants:
                 self._plants.add(plant)
-                self._add(function for _, function in functions_of(plant.model))
+                self._add(functions_of(plant.model))
         if not self._writes:
             return
         for reader in self._readers.values():
@@ -113,6 +126,7 @@ class OutsideChanges:
             values = outside_values(reader.reads)
             if differ(reader.last, values):
                 reader.last, self.version = values, before + 1
+                self.changed.update(dict.fromkeys(sorted(reader.titles)))
             if not reader.in_python and differ(reader.compiled, values):
                 reader.in_python = True
                 found.append(reader.function)
@@ -124,5 +138,6 @@ class OutsideChanges:
 
     def recall(self, saved: ReaderValues) -> None:
         """Compare with the values of a snapshot from now on, or with the present ones where it has none."""
+        self.changed.clear()
         for key, reader in self._readers.items():
             reader.last = saved.values[key] if key in saved.values else outside_values(reader.reads)

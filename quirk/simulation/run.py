@@ -22,6 +22,7 @@ from ..util import validate
 from ..util.misuse import explained
 from .arguments import checked_events, checked_settings
 from .event_queue import EventQueue
+from .hybrid.changed_parts import ChangedParts, Violations
 from .hybrid.event_functions import other_called_functions
 from .hybrid.hybrid_run import HybridRun
 from .hybrid.impact_sequence import IMPACTS
@@ -30,6 +31,7 @@ from .input_history import InputHistory, as_driven
 from .output_schedule import checked_breaks
 from .outside_changes import OutsideChanges
 from .pending_contacts import PendingContacts
+from .present_violations import PresentViolations
 from .run_arguments import OWNER, compiled_method, duration_until, inputs_of
 from .run_inputs import Inputs
 from .run_loop import described_failure, started_run
@@ -188,6 +190,8 @@ class Run:
         if self._keep is None:
             run.forget()
         self._outside.record(self._factory.solvers)
+        self._violations_at, self._before = PresentViolations(system, run, self._observers), Violations()
+        self._note_violations()
 
     @property
     def time(self) -> float:
@@ -361,6 +365,7 @@ class Run:
             "inputs": self.inputs.snapshot(),
             "sampled": self._sampler.snapshot(),
             "outside": self._outside.snapshot(),
+            "violations": self._before,
             "happenings": self._queue.snapshot(),
             "clock": (self._time, self._kept, self._interval),
             "stored": self._run.stored_at(self._time),
@@ -385,6 +390,7 @@ class Run:
         self.inputs.recall(content["inputs"])
         self._sampler.recall(content["sampled"], saved.time)
         self._outside.recall(content["outside"])
+        self._before = content["violations"]
         self._queue.restore(content["happenings"])
         self._time, self._kept, self._interval = content["clock"]
         self._version = -1  # whether changes of inputs since the last step must be determined
@@ -446,6 +452,7 @@ class Run:
             raise
         finally:
             self._outside.record(self._factory.solvers)
+            self._note_violations()
         if self._view is not None:
             self._view.show(self)
         if self._pace is not None:
@@ -464,16 +471,18 @@ class Run:
 
     def _restart(self) -> None:
         """Begin a new integration step if inputs or values read by functions have changed since the last step."""
-        changed, self._version = self.inputs.changed, self.inputs.version
-        altered, self._noticed = self._altered, self._outside.version
-        if not changed and not altered:
-            return
-        self._history.record(self._time, changed)
-        self._queue.discard_ahead(self._time)
-        if self._must_recompile:
-            self._run.recompile()
+        inputs, altered = self.inputs.changed, self._altered
+        if inputs or altered:
+            self._history.record(self._time, inputs)
+            self._queue.discard_ahead(self._time)
+            titles = tuple(self._outside.changed)
+            changed = ChangedParts(titles, self._before) if titles else None
+            self._run.restart(changed, recompiles=self._must_recompile)
             self._must_recompile = False
-        self._run.restart()
+            self._outside.changed.clear()
+        self._version, self._noticed = self.inputs.version, self._outside.version
+        if not inputs and not altered:
+            return
         self.inputs.take_effect()
         self._queue.collect()
         self._queue.reach(self._time)
@@ -542,6 +551,13 @@ class Run:
         if functions:
             self._factory.in_python += functions
             self._must_recompile, self._pending = True, None
+
+    def _note_violations(self) -> None:
+        """Store the violations of constraints at the present state, before the caller's loop changes values."""
+        if self._altered:
+            return  # bodies could not follow the last change
+        with suppress(Exception):  # functions that fail here also fail in the next step, which raises their errors
+            self._before = self._violations_at(self._outside.titles) or Violations()
 
     @property
     def _altered(self) -> bool:

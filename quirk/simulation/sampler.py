@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..constraints.unilateral import Unilateral
+from ..dynamics.plant import CompiledModel
 from ..dynamics.sparse.solver.solver import Solver
 from ..dynamics.user_functions import functions_of
 from ..errors import InputError
@@ -18,8 +20,10 @@ from ..integrators import Breaks, IntegrationError
 from ..system.system import System
 from ..util import validate
 from .controller_memory import memories_of
+from .hybrid.changed_parts import ChangedParts
 from .hybrid.hybrid_run import HybridRun
 from .input_history import InputHistory
+from .present_violations import PresentViolations
 from .run_inputs import Inputs, checked_input
 from .run_present import Present, SampledState
 from .run_views import Observers
@@ -72,6 +76,8 @@ class Sampler:
         self._counts = [0] * len(self._sampled)
         self.next = np.inf
         self._state: SampledState | None = None
+        self._plant: CompiledModel | None = None
+        self._titles: tuple[str, ...] = ()
 
     def begin(
         self, run: HybridRun, serve: Callable[[Solver], None], functions: list[Any], in_python: list[Any]
@@ -90,10 +96,11 @@ class Sampler:
             return
         for memory in dict.fromkeys(self._memories):
             memory.begin()
-        self._state = SampledState(Present(self.system, run, Observers(serve, functions, in_python)))
+        observers = Observers(serve, functions, in_python)
+        self._state = SampledState(Present(self.system, run, observers))
+        self._violations_at = PresentViolations(self.system, run, observers)
         self.next = self._start
-        self._call()
-        run.restart_at_start()
+        run.restart_at_start(self._changed_by_call())
 
     def snap_to(self, t: float) -> None:
         """Set the time of the next call to t (s) if both differ only by round-off."""
@@ -108,8 +115,18 @@ class Sampler:
         InputError
             If a function fails or does not return a finite value for each of its inputs.
         """
+        self._run.restart(self._changed_by_call())
+
+    def _changed_by_call(self) -> ChangedParts | None:
+        """Call the functions that are due, and return the parts whose functions read values that they may change.
+
+        The result is None if constraints and contacts are not among these parts.
+        """
+        if self._plant is not self._run.plant:
+            self._plant, self._titles = self._run.plant, self.changed()
+        before = self._violations_at(self._titles)
         self._call()
-        self._run.restart()
+        return None if before is None else ChangedParts(self._titles, before)
 
     def _call(self) -> None:
         """Call the functions that are due, and set their inputs; the errors are those of `sample`."""
@@ -142,9 +159,11 @@ class Sampler:
     def changed(self) -> tuple[str, ...]:
         """Return the titles of parts whose user functions read values that sampled functions may change."""
         changes = Changes([function for sampled in self._sampled for function in sampled.user_functions])
-        models = [plant.model for _, plant in self.system.plants()]
-        titles = [title for model in models for title, function in functions_of(model) if changes(function)]
-        return tuple(dict.fromkeys(titles))
+        functions = [pair for _, plant in self.system.plants() for pair in functions_of(plant.model)]
+        for constraint in self.system.constraints:
+            if isinstance(constraint, Unilateral):
+                functions += [(f"{constraint}", gap.source) for gap in constraint.gaps if gap.source is not None]
+        return tuple(dict.fromkeys(title for title, function in functions if changes(function)))
 
     def snapshot(self) -> tuple[Any, ...]:
         """Return all data required to continue the calls, including the attributes of functions that are objects."""

@@ -215,17 +215,19 @@ class Contacts:
         base: Configuration,
         contact_state: ContactState,
         before: np.ndarray,
+        cause: str = "the changes of the action",
     ) -> ContactState:
-        """Return the contact state after an event action has changed values on which gaps depend.
+        """Return the contact state after values on which gaps depend have changed, such as by the action of an event.
 
         Contacts whose gap has become positive are open.
 
         Parameters
         ----------
-        t, y, angles : time, s, state vector and joint angles after the action
+        t, y, angles : time, s, state vector and joint angles after the change
         base : active constraints and forces, without contacts
-        contact_state : contact state before the action
-        before : (c,) gaps before the action, m or rad
+        contact_state : contact state before the change
+        before : (c,) gaps before the change, m or rad
+        cause : what has changed the values, for the error message
 
         Raises
         ------
@@ -240,7 +242,7 @@ class Contacts:
             if gap < -noise:
                 raise SwitchingError(
                     f"{point.constraint}: its gap ({point.label}) jumps from {old:.3g} to {gap:.3g} {point.unit} by "
-                    "the changes of the action, and cannot be negative: make them while the bodies are apart, or "
+                    f"{cause}, and cannot be negative: change them while the bodies are apart, or "
                     "disable the contact"
                 )
             if gap > noise:

@@ -177,25 +177,35 @@ class ActionExecutor:
         amount, rate, _ = violations(system, system.model.auxiliary.state(event_state.y), event_state.t)
         return float(amount.max(initial=0.0)), float(rate.max(initial=0.0))
 
+    def changed_constraints(self, configuration: Configuration, parts: Sequence[str]) -> list[str]:
+        """Return the names of the active constraints, without contacts, among the parts with the titles `parts`."""
+        return [
+            constraint.name
+            for constraint in self.system.constraints
+            if f"{constraint}" in parts
+            and not isinstance(constraint, Unilateral)
+            and constraint.name in configuration.active
+        ]
+
     def follow_functions(
-        self, event_state: EventState, parts: Sequence[str], violations_before: tuple[float, float]
+        self,
+        event_state: EventState,
+        parts: Sequence[str],
+        violations_before: tuple[float, float],
+        refused: tuple[str, str] = ("jumps away from the bodies by the changes of the action", JUMPED),
     ) -> EventState:
-        """Return the state with velocities that satisfy constraints whose functions an action may have changed.
+        """Return the state with velocities that satisfy constraints whose functions read values that have changed.
 
         Parameters
         ----------
-        event_state : state after the action
+        event_state : state after the change, such as the action of an event
         parts : titles of the constraints and forces with changed functions
             Loaded contacts are treated in `quirk.simulation.hybrid.contact_events`.
-        violations_before : result of `largest_violations` before the action
+        violations_before : result of `largest_violations` before the change
             Velocities are unchanged if the violations have not grown.
+        refused : two phrases for the error message if bodies cannot follow: the kind of failure, and advice
         """
-        changed = [
-            constraint
-            for constraint in self.system.constraints
-            if f"{constraint}" in parts and not isinstance(constraint, Unilateral)
-        ]
-        names = [constraint.name for constraint in changed if constraint.name in event_state.configuration.active]
+        names = self.changed_constraints(event_state.configuration, parts)
         amount, rate = self.largest_violations(event_state) if names else violations_before
         state = self.system.model.auxiliary.state(event_state.y)
         reach = self.system.model.length + np.abs(state.position).max()
@@ -203,9 +213,7 @@ class ActionExecutor:
         if amount <= violations_before[0] + ROUND_OFF * reach and rate <= violations_before[1] + ROUND_OFF * speed:
             return event_state
         tolerance = ENABLE_TOLERANCE * self.system.model.length + 2 * violations_before[0]
-        return self._projected(
-            event_state, names, tolerance, ("jumps away from the bodies by the changes of the action", JUMPED)
-        )
+        return self._projected(event_state, names, tolerance, refused)
 
     def _projected(
         self,

@@ -21,6 +21,7 @@ from quirk.result.event_log import EventRecord
 from quirk.system.system import System
 
 from .changeable import Changeable
+from .changed_parts import CAUSE, CONTINUE, JUMPS, ChangedParts
 from .contact_changes import OPENS
 from .contact_events import Contacts
 from .contact_states import ContactState
@@ -112,6 +113,40 @@ class EventProcessor:
             if np.array_equal(acted.y, former.y):
                 self.record_changes(former, now, rested)
         return now
+
+    def follow_changes(self, changed: ChangedParts, before: EventState, angles: np.ndarray) -> EventState:
+        """Return the state after the caller of the run has changed values that functions of constraints read.
+
+        Velocities jump to the nearest ones that the constraints allow; the impulse is recorded as an event with the
+        name of the first of these constraints.
+
+        Parameters
+        ----------
+        changed : parts with functions that read these values
+        before : state before the change
+        angles : (K, 3) 1-2-3 angles of K joints, rad
+
+        Raises
+        ------
+        IntegrationError
+            If a constraint jumps away from the bodies, or a gap becomes negative.
+        """
+        t, violations = before.t, changed.before
+        try:
+            now = self.board.follow_functions(
+                before, changed.titles, (violations.amount, violations.rate), (JUMPS, CONTINUE)
+            )
+            if violations.gaps is not None:
+                self.contact_state = self.contacts.after_gap_jump(
+                    t, now.y, angles, now.configuration, self.contact_state, violations.gaps, CAUSE
+                )
+        except SwitchingError as error:
+            raise IntegrationError(str(error), t) from error
+        if now.impulse:
+            name = self.board.changed_constraints(now.configuration, changed.titles)[0]
+            energies = total_energy(self._system, before), total_energy(self._system, now)
+            self.happenings.append(EventRecord(t, name, 1, *energies, now.impulse))
+        return replace(now, impulse={})
 
     def update_contacts(
         self, keys: Sequence[tuple[str, int, str]], event_state: EventState, angles: np.ndarray

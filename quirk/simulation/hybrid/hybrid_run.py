@@ -22,6 +22,7 @@ from quirk.result.segment import Segment, mark_events
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
+from .changed_parts import ChangedParts
 from .contact_states import ContactState
 from .event_actions import EventState
 from .event_processing import EventProcessor
@@ -88,6 +89,8 @@ class HybridRun:
         }
         self._pool = RunPool(factory, self._contacts)
         self._completed = SegmentStore()
+        # Titles of parts whose functions read values that have changed since the first state of the present segment.
+        self._stale: dict[str, None] = {}
         self.stopped = False
         self.trail = StepHistory() if factory.trailing else None
 
@@ -224,9 +227,10 @@ class HybridRun:
         rows = self._rows.take(kept) if self._rows is not None else kept.take() if kept.numbers else None
         if rows is not None:
             turns = Turns(self._plant.model.joints, rows.quadrants.reshape(len(rows.time), -1, 2), current.whole)
-            changes = self._base.since(self._system.configuration)
-            segment = Segment(self._plant, rows.time, rows.flat, turns, current.rank, changes)
+            changes, stale = self._base.since(self._system.configuration), tuple(self._stale)
+            segment = Segment(self._plant, rows.time, rows.flat, turns, current.rank, changes, stale)
             self._completed.append(segment, self._configuration)
+        self._stale.clear()
 
     @property
     def _steps_tried(self) -> int:
@@ -268,57 +272,73 @@ class HybridRun:
         """Present contact state: closed contacts, and sliding and sticking friction."""
         return self._processor.contact_state
 
-    def restart(self) -> None:
+    def restart(self, changed: ChangedParts | None = None, *, recompiles: bool = False) -> None:
         """Begin a new integration step after the caller has changed loads; the rest of the present one is discarded.
 
-        Contacts may open, and sticking friction may slip, immediately; these changes are recorded as events.
+        Contacts may open, and sticking friction may slip, immediately; these changes are recorded as events. Velocities
+        follow constraints whose functions have changed, and the impulse is recorded as an event.
+
+        Parameters
+        ----------
+        changed : parts with functions that read values which the caller has changed, or None
+        recompiles : whether further user functions have been excluded from the solvers, so that these are new
         """
         current = self._current
         current.restart()
-        if not self._contacts:
+        if not (self._contacts or changed is not None or recompiles):
             return
         current.begin_anew()
+        if recompiles:
+            self._factory.discard_solvers()
         y, angles, contact_state = current.state, current.angles, self.contact_state
-        before = EventState(current.reached, y, self._base)
-        now = self._processor.update_contacts((), before, angles)
-        self._processor.record_changes(before, now, contact_state)
-        changed = self.contact_state != contact_state
-        if changed and now.t == self._factory.settings.start:
+        before = now = EventState(current.reached, y, self._base)
+        if changed is not None:
+            now = self._processor.follow_changes(changed, before, angles)
+        jumped = not np.array_equal(now.y, y)
+        if self._contacts:
+            now = self._processor.update_contacts((), now, angles)
+            if not jumped:
+                self._processor.record_changes(before, now, contact_state)
+        switched, jumped = self.contact_state != contact_state, not np.array_equal(now.y, y)
+        if recompiles:
+            self._pool = RunPool(self._factory, self._contacts)
+        if now.t == self._factory.settings.start and (switched or jumped or recompiles):
             self._replace_start(now, angles)
             return
-        self._continue(now, y, angles, changed=changed, altered=False, ended=False)
-        if not changed:
+        if changed is not None:
+            self._mark_changed(changed.titles)
+        if recompiles and not (switched or jumped):
+            self.end_segment(by_event=False)
+            self._begin(now.t, now.y, angles, current.resume_point)
+            self._current.store_state()
+            return
+        self._continue(now, y, angles, changed=switched or recompiles, altered=False, ended=False)
+        if not switched:
             self._contacts.align_slip_directions(self._plant, self.contact_state)
 
-    def recompile(self) -> None:
-        """Begin a new integration step with new solvers, after further user functions have been excluded from them."""
-        current = self._current
-        current.restart()
-        current.begin_anew()
-        now, angles = EventState(current.reached, current.state, self._base), current.angles
-        self._factory.discard_solvers()
-        self._pool = RunPool(self._factory, self._contacts)
-        if now.t == self._factory.settings.start:
-            self._replace_start(now, angles)
-            return
-        self.end_segment(by_event=False)
-        self._begin(now.t, now.y, angles, current.resume_point)
-        self._current.store_state()
+    def _mark_changed(self, titles: Sequence[str]) -> None:
+        """Record that functions of the parts with the given titles read other values than those stored so far."""
+        self._stale.update(dict.fromkeys(titles))
+        for segment in self._completed.segments:
+            segment.changed = tuple(dict.fromkeys((*segment.changed, *titles)))
 
-    def restart_at_start(self) -> None:
+    def restart_at_start(self, changed: ChangedParts | None = None) -> None:
         """Begin again from the initial state after the caller has changed loads, before the first integration step.
 
-        The contacts and the state of friction are computed as if the changed loads had been the initial ones.
+        The contacts and the state of friction are computed as if the changed loads had been the initial ones; `changed`
+        is as for `restart`.
         """
         current = self._current
         current.restart()
-        if not self._contacts:
+        if not self._contacts and changed is None:
             return
         current.begin_anew()
         self._processor.contact_state = ContactState()
-        now = self._processor.settle_contacts(
-            EventState(current.reached, current.state, self._base), current.angles, ()
-        )
+        now = EventState(current.reached, current.state, self._base)
+        if changed is not None:
+            now = self._processor.follow_changes(changed, now, current.angles)
+        if self._contacts:
+            now = self._processor.settle_contacts(now, current.angles, ())
         self._replace_start(now, current.angles)
 
     def _replace_start(self, event_state: EventState, angles: np.ndarray) -> None:

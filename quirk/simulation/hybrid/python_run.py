@@ -105,6 +105,13 @@ class PythonRun:
         """Begin a new integration step at the present time, because the user has changed loads."""
         self._steps = None
 
+    def begin_anew(self) -> None:
+        """Do nothing: between two calls of `proceed`, steps taken in Python are complete."""
+
+    def jump(self, y: np.ndarray) -> None:
+        """Replace the present state vector by y (13 n + k,)."""
+        self._state, self._steps = y, None
+
     @property
     def present_time(self) -> float:
         """Time reached, s."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
+import collections
+import enum
 import functools
 import hashlib
 import json
@@ -12,7 +15,6 @@ import sysconfig
 import types
 import warnings
 from collections.abc import Iterable, Mapping
-from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,17 @@ from ..util.construction import ConstructorCall, made_with
 from .array_api import python_of
 from .code_use import use_of
 from .effects import MAKING, Effects
-from .object_kinds import CALLABLES, LIBRARIES, attributes_of, is_empty, is_user_made
+from .object_kinds import (
+    CALLABLES,
+    LIBRARIES,
+    attributes_of,
+    file_of,
+    is_compiled,
+    is_empty,
+    is_user_made,
+    module_of_ufunc,
+)
+from .unresolved_reads import imported_modules, unresolved_object, unresolved_reads
 
 # Maximum nesting depth of digested values, well above that of the arguments of bodies, constraints and forces.
 DEEPEST = 100
@@ -31,8 +43,8 @@ MOST_OBJECTS = 20_000
 SET_IN_RUN = ["set during the run"]
 # Folders of the standard library and of installed packages, whose functions and classes are described by name.
 _INSTALLED = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-# Modules of universal functions, which are known by name.
-_OF_UFUNCS = ("numpy", "scipy.special")
+# Types of immutable values that are described by their text; subclasses in user code may have attributes, too.
+_TEXTS = (str, bytes, int, bool, float, complex, range, type(...), type(None))
 # Types of class attributes that stand for attributes of the objects.
 _OF_SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 # Functions and attributes that read attributes of an object whose names are not in the code.
@@ -76,6 +88,7 @@ class Digests:
     Attributes
     ----------
     unknown : names of the types of objects that could not be described, as far as digests have been computed
+    unresolved : names by which functions read values that could not be determined, such as "open" and "os.environ"
     """
 
     def __init__(self, names: Mapping[int, str], called: Iterable[Any] = ()) -> None:
@@ -87,6 +100,15 @@ class Digests:
         self._whole: int | None = None
         self._open: set[int] = set()
         self.unknown: set[str] = set()
+        self.unresolved: set[str] = set()
+
+    def take_unknown(self) -> list[str]:
+        """Return phrases for what functions read but digests do not describe, and begin to collect it anew."""
+        phrases = [f"objects of type {', '.join(sorted(self.unknown))}"] if self.unknown else []
+        phrases += [f"values by {', '.join(sorted(self.unresolved))}"] if self.unresolved else []
+        self.unknown.clear()
+        self.unresolved.clear()
+        return phrases
 
     def __call__(self, value: Any, without: int | None = None) -> str:
         """Return the digest of a value; `without` is the id of an object that its name does not replace."""
@@ -100,10 +122,10 @@ class Digests:
             return self._unknown(value)
         if id(value) in self._names and id(value) != self._whole:
             return ["part", self._names[id(value)]]
-        if value is None or isinstance(value, str | bytes | int | bool | complex | range | type(...)):
+        if type(value) in _TEXTS:
             return repr(value)
-        if isinstance(value, float | np.generic):
-            return repr(value.item() if isinstance(value, np.generic) else value)
+        if isinstance(value, np.generic):
+            return repr(value.item())
         if id(value) in self._open or any(writer.fills(value) for writer in self._writers):
             return ["again"] if id(value) in self._open else SET_IN_RUN
         self._open.add(id(value))
@@ -120,11 +142,21 @@ class Digests:
         if call is not None:
             return self._of_part(value, call, depth)
         user_made = is_user_made(type(value))
+        if isinstance(value, enum.Enum):
+            members = [type(value).__qualname__, value.name, self._described(value.value, depth)]
+            return [members, self._of_function(value, depth)]
+        if isinstance(value, _TEXTS):
+            plain = next(kind for kind in _TEXTS if isinstance(value, kind))
+            return [plain.__repr__(value), self._of_function(value, depth)]
         if isinstance(value, list | tuple | np.ndarray):
             listed = [self._described(one, depth) for one in value]
             return [listed, self._of_function(value, depth)] if user_made else listed
         if isinstance(value, Mapping):
+            if unresolved_object(value) is not None:
+                return self._unresolved(value)
             items = {self._key(key, depth): self._described(value[key], depth) for key in sorted(value, key=str)}
+            if isinstance(value, collections.defaultdict):
+                return [items, self._described(value.default_factory, depth)]
             return [items, self._of_function(value, depth)] if user_made else items
         if isinstance(value, set | frozenset):
             return sorted((self._described(one, depth) for one in value), key=json.dumps)
@@ -167,11 +199,12 @@ class Digests:
         if len(self._numbers) > MOST_OBJECTS:
             return self._unknown(value)
         self._numbers[id(value)] = len(self._numbers), value
+        if unresolved_object(value) is not None:
+            return self._unresolved(value)
         if isinstance(value, types.FunctionType):
             return self._of_code_and_variables(value, depth)
         if isinstance(value, types.ModuleType):
-            own = {} if _is_library(value) else self._attributes(value, vars(value), depth)
-            return ["module", value.__name__, own]
+            return ["module", value.__name__, {} if _is_library(value) else self._of_user_module(value, depth)]
         if isinstance(value, type):
             return self._of_class(value, depth, creates=True)
         parts = _parts_of_callable(value)
@@ -186,15 +219,35 @@ class Digests:
             return ["object", self._of_class(type(value), depth, creates=False), self._attributes(value, own, depth)]
         return self._of_library_object(value, depth)
 
+    def _of_user_module(self, module: types.ModuleType, depth: int) -> Any:
+        """Return the descriptions of those attributes of a user's module that functions read."""
+        own = {name: part for name, part in vars(module).items() if not _is_special(name)}
+        getter = [self._described(part, depth) for name, part in vars(module).items() if name == "__getattr__"]
+        return [self._attributes(module, own, depth), *getter]
+
+    def _of_imported(self, module: types.ModuleType, names: Iterable[str], depth: int) -> Any:
+        """Return the descriptions of those attributes `names` that a module has which a function imports."""
+        if _is_library(module):
+            return module.__name__
+        own = {name: vars(module)[name] for name in {*names, "__getattr__"} if name in vars(module)}
+        return [module.__name__, self._attributes(module, own, depth)]
+
     def _of_code_and_variables(self, function: types.FunctionType, depth: int) -> Any:
         if _is_library(function):
             return ["function", function.__module__, function.__qualname__, self._cells(function, depth)]
         outside, code = function.__globals__, function.__code__
-        read = {
-            name: SET_IN_RUN if self._is_set((id(outside), name)) else self._described(outside[name], depth)
-            for name in sorted(use_of(code).globals)
-            if name in outside
+        own = {name: outside[name] for name in use_of(code).globals if name in outside}
+        inherited = {
+            name: vars(builtins)[name]
+            for name in use_of(code).globals
+            if name not in outside and name in vars(builtins) and not _is_part_of_python(vars(builtins)[name])
         }
+        read = {
+            name: SET_IN_RUN if self._is_set((id(outside), name)) else self._described(value, depth)
+            for name, value in sorted((own | inherited).items())
+        }
+        imported = [self._of_imported(module, use_of(code).names, depth) for module in imported_modules(function)]
+        self.unresolved |= unresolved_reads(function)
         defaults = [function.__defaults__, function.__kwdefaults__]
         return [
             _of_code(code),
@@ -202,6 +255,7 @@ class Digests:
             self._described(defaults, depth),
             read,
             self._attributes(function, vars(function), depth),
+            *imported,
         ]
 
     def _cells(self, function: types.FunctionType, depth: int) -> list[Any]:
@@ -229,6 +283,10 @@ class Digests:
         described: list[Any] = ["class", kind.__qualname__]
         if not bases:
             return [*described, kind.__module__]
+        if not _is_library(type(kind)):
+            described.append(self._of_class(type(kind), depth, creates=True))
+        if issubclass(kind, enum.Enum):
+            described.append({name: self._described(m.value, depth) for name, m in kind.__members__.items()})
         for base in bases:
             own = _own(base, methods=True) | (_own(base, methods=False) if creates else {})
             special = {name: own[name] for name in sorted(own) if _is_special(name)}
@@ -242,8 +300,8 @@ class Digests:
     def _of_builtin(self, value: Any, depth: int) -> Any:
         """Return the description of a function in machine code: its name, and the object if it is a bound method."""
         if isinstance(value, np.ufunc):
-            modules = [name for name in _OF_UFUNCS if getattr(sys.modules.get(name), value.__name__, None) is value]
-            return ["function", modules[0], value.__name__] if modules else self._unknown(value)
+            module = module_of_ufunc(value)
+            return self._unknown(value) if module is None else ["function", module, value.__name__]
         owner = getattr(value, "__self__", None)
         named = ["function", getattr(value, "__module__", None), getattr(value, "__qualname__", value.__name__)]
         in_module = owner is None or isinstance(owner, types.ModuleType)
@@ -263,6 +321,13 @@ class Digests:
         states = [_without_cached(value, state) if isinstance(state, dict) else state for state in rest[:1]]
         parts = [maker, arguments, *states, *(list(part or ()) for part in rest[1:3])]
         return [type(value).__qualname__, [self._described(part, depth) for part in parts]]
+
+    def _unresolved(self, value: Any) -> Any:
+        """Record an object that reads files, the environment or any variable, and return its name."""
+        name = unresolved_object(value)
+        assert name is not None
+        self.unresolved.add(name)
+        return ["unresolved", name]
 
     def _unknown(self, value: Any) -> Any:
         """Record the type of an object that cannot be described, and return its name."""
@@ -317,13 +382,22 @@ def _is_made_of_attributes(kind: type) -> bool:
 def _is_library(x: Any) -> bool:
     """Whether a module, class or function belongs to Python, an installed package or an extension module."""
     name = x.__name__ if isinstance(x, types.ModuleType) else x.__module__ or ""
+    if not isinstance(name, str):  # of classes of extension modules
+        return True
     module = x if isinstance(x, types.ModuleType) else sys.modules.get(name)
-    file = x.__code__.co_filename if isinstance(x, types.FunctionType) else getattr(module, "__file__", None)
+    file = x.__code__.co_filename if isinstance(x, types.FunctionType) else file_of(module)
     if name.partition(".")[0] in LIBRARIES:
         return True
     if file is None:
-        return module is not None and name != "__main__"
-    return file.startswith(_INSTALLED) or file.endswith(tuple(EXTENSION_SUFFIXES))
+        made_by_hand = isinstance(x, types.ModuleType) and x.__spec__ is None and not is_compiled(name)
+        return module is not None and name != "__main__" and not made_by_hand
+    return file.startswith(_INSTALLED) or is_compiled(name)
+
+
+def _is_part_of_python(value: Any) -> bool:
+    """Whether a value in the module `builtins` is a function or class of Python, or a constant such as `__debug__`."""
+    constants = bool | type(None) | type(...) | type(NotImplemented)
+    return isinstance(value, types.BuiltinFunctionType | type | constants) or type(value).__module__ == "_sitebuiltins"
 
 
 def _of_code(code: types.CodeType) -> list[Any]:

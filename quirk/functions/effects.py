@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import gc
+import sys
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -29,13 +30,21 @@ from .object_kinds import (
     acts_when_set,
     attributes_of,
     has_contents,
+    has_hidden_contents,
     is_empty,
     is_user_made,
+    module_of_ufunc,
     root_of,
 )
 
 # Special methods that run only when an object or class is created.
 MAKING = {"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class_getitem__"}
+
+# Library functions that read files, whose contents may change.
+READING_FILES = {
+    "load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "open_memmap", "loadmat", "mmread",
+    "DataSource",
+}  # fmt: skip
 
 # Maximum number of objects analyzed for one function; the effects of a function that can access more are unknown.
 MOST_OBJECTS = 20_000
@@ -187,6 +196,8 @@ class Effects:
             self._visit_all((x.fget, x.fset, x.fdel))
         elif isinstance(x, staticmethod | classmethod):
             self._visit(x.__func__)
+        elif isinstance(x, functools.cached_property):
+            self._visit(x.func)
         else:
             self._visit_object(x)
 
@@ -196,6 +207,8 @@ class Effects:
 
     def _visit_function(self, x: types.FunctionType) -> None:
         if root_of(x) in LIBRARIES:
+            if x.__name__ in READING_FILES:
+                raise _UnknownError
             self._called(x.__name__)
             if x.__closure__:  # such as a library's wrapper around a user function
                 self._visit_all(cell.cell_contents for cell in x.__closure__ if not is_empty(cell))
@@ -218,11 +231,17 @@ class Effects:
                 self._read(id(cell), cell, cell.cell_contents)
         self._visit_all((*(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()))
         if "__wrapped__" in vars(x) or use.names & vars(x).keys():
+            self.fixed = False
             self._visit_all(vars(x).values())
 
     def _note_call(self, x: types.FunctionType, call: CallSite) -> None:
-        """Record whether a call in the function `x` may write its result to an array passed as an argument."""
+        """Record whether a call in the function `x` may write its result to an array passed as an argument.
+
+        Calls of library functions that read files have unknown effects.
+        """
         first = _variables(x).get(call.variable or "")
+        if isinstance(first, types.ModuleType) and call.names & READING_FILES:
+            raise _UnknownError
         if call.names:
             self.mutates |= call.may_give_output(of_module=isinstance(first, types.ModuleType))
         elif first is None or not callable(first):  # a local variable, or attributes on separate lines
@@ -269,10 +288,12 @@ class Effects:
         self.objects[id(x)] = x
         if root in LIBRARIES:
             return
-        if not hasattr(x, "__file__") and root != "__main__":  # such as sys and gc, which reach everything
+        if x.__name__ in sys.builtin_module_names:  # such as sys and gc, which reach everything
             raise _UnknownError
         self.fixed = False
         self._holders[id(x)] = x
+        if "__getattr__" in vars(x):
+            self._visit(vars(x)["__getattr__"])
 
     def _visit_class(self, x: type, creates: bool) -> None:
         """Analyze the class `x` of an object that the function uses.
@@ -298,12 +319,15 @@ class Effects:
         if isinstance(x, types.MethodType):
             self._visit_all((x.__func__, owner))
         elif isinstance(x, functools.partial):
+            self.objects[id(x)], self.fixed = x, False
             self._visit_all((x.func, *x.args, *x.keywords.values()))
         elif isinstance(owner, types.ModuleType) and owner is builtins:
             if x.__name__ not in BUILTINS:
                 raise _UnknownError
         elif root_of(x) in LIBRARIES or isinstance(owner, types.ModuleType):
-            if root_of(x) not in LIBRARIES:
+            if root_of(x) not in LIBRARIES or x.__name__ in READING_FILES:
+                raise _UnknownError
+            if isinstance(x, np.ufunc) and module_of_ufunc(x) is None:  # made from a Python function
                 raise _UnknownError
             self._called(x.__name__)
         else:  # a method of a built-in type
@@ -332,7 +356,7 @@ class Effects:
             raise _UnknownError
         if kind in CONTAINERS or root_of(kind) in LIBRARIES:
             pass
-        elif is_user_made(kind):
+        elif is_user_made(kind) and not has_hidden_contents(kind):
             self._visit_class(kind, creates=False)
             self._holders[id(x)] = x
             if not has_contents(x):

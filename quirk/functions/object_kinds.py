@@ -5,7 +5,9 @@ from __future__ import annotations
 import collections
 import functools
 import operator
+import sys
 import types
+from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any
 
 import numpy as np
@@ -20,8 +22,10 @@ LIBRARIES = {
 # Types of immutable values.
 CONSTANTS = (int, float, complex, bool, str, bytes, type(None), type(...), range, slice, np.generic, np.dtype)
 
-# Flag Py_TPFLAGS_HEAPTYPE of classes defined by a class statement.
+# Flag Py_TPFLAGS_HEAPTYPE of classes defined by a class statement, and of some classes of extension modules.
 _HEAP_TYPE = 1 << 9
+# Modules of universal functions, which are known by name.
+_OF_UFUNCS = ("numpy", "scipy.special")
 LEAVES = {*CONSTANTS, types.CodeType, types.NotImplementedType}
 CONTAINERS = {
     list, dict, set, tuple, frozenset, bytearray, types.SimpleNamespace, types.MappingProxyType, collections.deque,
@@ -45,6 +49,30 @@ def root_of(x: Any) -> str:
     if isinstance(x, np.ufunc):
         return "numpy"
     return module.partition(".")[0] if isinstance(module, str) else ""
+
+
+def is_compiled(module: str) -> bool:
+    """Whether the module with a given name is built into Python or an extension, so that it has no Python code."""
+    if module in sys.builtin_module_names:
+        return True
+    return (file_of(sys.modules.get(module)) or "").endswith(tuple(EXTENSION_SUFFIXES))
+
+
+def file_of(module: Any) -> str | None:
+    """Return the file of a module, or None; a function `__getattr__` of the module is not called."""
+    file = getattr(module, "__dict__", {}).get("__file__")
+    return file if isinstance(file, str) else None
+
+
+def module_of_ufunc(x: np.ufunc) -> str | None:
+    """Return the library module that contains a universal function, or None for a function made by `frompyfunc`."""
+    return next((m for m in _OF_UFUNCS if getattr(sys.modules.get(m), x.__name__, None) is x), None)
+
+
+def has_hidden_contents(kind: type) -> bool:
+    """Whether objects of a class may have data outside of Python's objects, as those of `array` and `ctypes` have."""
+    bases = [base for base in kind.__mro__ if base not in CONTAINERS and root_of(base) not in LIBRARIES]
+    return any(base.__module__ != "builtins" and is_compiled(base.__module__) for base in bases)
 
 
 def attributes_of(x: Any) -> dict[str, Any]:
@@ -72,7 +100,9 @@ def has_contents(x: Any) -> bool:
 
 def is_user_made(kind: type) -> bool:
     """Whether a class was defined in user code by a class statement, and not in a library."""
-    return root_of(kind) not in LIBRARIES and kind.__module__ != "builtins" and bool(kind.__flags__ & _HEAP_TYPE)
+    if root_of(kind) in LIBRARIES or kind.__module__ == "builtins" or not kind.__flags__ & _HEAP_TYPE:
+        return False
+    return not is_compiled(kind.__module__)
 
 
 def is_empty(cell: types.CellType) -> bool:

@@ -69,7 +69,10 @@ def _contents(x: Any, names: Iterable[str]) -> Any:
     if isinstance(x, bytearray):
         return bytes(x)
     if isinstance(x, types.FunctionType):
-        return x.__code__, _values(x.__defaults__ or ()), _values((x.__kwdefaults__ or {}).values())
+        named = {name: _value(vars(x)[name]) for name in names if name in vars(x)}
+        return x.__code__, _values(x.__defaults__ or ()), _values((x.__kwdefaults__ or {}).values()), named
+    if isinstance(x, functools.partial):
+        return id(x.func), _values(x.args), tuple(x.keywords), _values(x.keywords.values())
     own = attributes_of(x)
     late = {name for name in names if isinstance(getattr(type(x), name, None), functools.cached_property)}
     named = {name: _value(own[name]) for name in names if name in own and name not in late}

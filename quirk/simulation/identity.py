@@ -30,7 +30,7 @@ class PartDigests:
 
     Attributes
     ----------
-    unknown : names of the types of objects that functions read and that cannot be compared, by part or event
+    unknown : phrase for the objects and values that functions read and that cannot be compared, by part or event
     """
 
     def __init__(self, system: System, events: Sequence[Event]) -> None:
@@ -38,13 +38,12 @@ class PartDigests:
         self._parts = [*system, *(event for event in events if id(event) not in names)]
         self._digests = Digests(names, other_called_functions(system, events))
         self._of_functions: dict[int, str] = {}
-        self.unknown: dict[str, list[str]] = {}
+        self.unknown: dict[str, str] = {}
         for part in self._parts:
             if has_functions(part, names):
                 self._of_functions[id(part)] = self._digests(part, id(part))
-                if self._digests.unknown:
-                    self.unknown[f"{part}"] = sorted(self._digests.unknown)
-                    self._digests.unknown.clear()
+                if unknown := self._digests.take_unknown():
+                    self.unknown[f"{part}"] = " and ".join(unknown)
 
     @cached_property
     def by_name(self) -> dict[str, str]:

@@ -1,17 +1,19 @@
 """Detection of values in Python that the caller's loop changes between calls of `Run.advance`.
 
 Machine code contains the outside values of a user function (global variables, closure variables and attributes) as
-constants. A run therefore compares them at each call with those of the last call.
+constants. A run therefore compares them at each call with those of the last call. Where the values that a function
+reads cannot be determined, as those of files, they count as changed at each call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..constraints.unilateral import Unilateral
 from ..dynamics.plant import CompiledModel
+from ..dynamics.sparse.solver.solver import Solver
 from ..dynamics.user_functions import functions_of
 from ..events import Event
 from ..events.actions import functions_in
@@ -67,12 +69,13 @@ class OutsideChanges:
     Attributes
     ----------
     version : number of changes so far
-    changed : titles of parts with changed functions since the caller has cleared this dict
+    changed : titles of parts with functions whose values have changed (True), or may have changed as they cannot be
+        determined (False), since the caller has cleared this dict
     """
 
     def __init__(self, system: System, events: Sequence[Event]) -> None:
         self.version = 0
-        self.changed: dict[str, None] = {}
+        self.changed: dict[str, bool] = {}
         self._readers: dict[int, Reader] = {}
         self._plants: set[CompiledModel] = set()
         called = other_called_functions(system, events)
@@ -94,7 +97,7 @@ class OutsideChanges:
                 continue
             reads = Effects(function)
             values = outside_values(reads)
-            if values:
+            if values or not reads.known:
                 self._readers[id(function)] = Reader(function, {title}, reads, values, values)
                 self._writes = self._writes or reads.writes
 
@@ -103,15 +106,19 @@ class OutsideChanges:
         """Titles of all parts with functions that read outside values."""
         return set[str]().union(*(reader.titles for reader in self._readers.values()))
 
-    def record(self, plants: Iterable[CompiledModel]) -> None:
+    def record(self, solvers: Mapping[CompiledModel, Solver]) -> None:
         """Store the present values, which the run itself may have changed since the last call.
 
-        `plants` are the compiled models of the run so far.
+        `solvers` are the solvers of the compiled models of the run so far.
         """
-        for plant in plants:
+        for plant, solver in solvers.items():
             if plant not in self._plants:
                 self._plants.add(plant)
                 self._add(functions_of(plant.model))
+                for function in (*solver.applied.called, *solver.related.called):
+                    reader = self._readers.get(id(function))
+                    if reader is not None and not reader.reads.known:
+                        reader.in_python = True
         if not self._writes:
             return
         for reader in self._readers.values():
@@ -124,10 +131,11 @@ class OutsideChanges:
         found, before = [], self.version
         for reader in self._readers.values():
             values = outside_values(reader.reads)
-            if differ(reader.last, values):
+            changed = differ(reader.last, values)
+            if changed or not reader.reads.known:
                 reader.last, self.version = values, before + 1
-                self.changed.update(dict.fromkeys(sorted(reader.titles)))
-            if not reader.in_python and differ(reader.compiled, values):
+                self.changed |= {title: changed or self.changed.get(title, False) for title in sorted(reader.titles)}
+            if not reader.in_python and (differ(reader.compiled, values) or not reader.reads.known):
                 reader.in_python = True
                 found.append(reader.function)
         return found

@@ -475,8 +475,9 @@ class Run:
         if inputs or altered:
             self._history.record(self._time, inputs)
             self._queue.discard_ahead(self._time)
-            titles = tuple(self._outside.changed)
-            changed = ChangedParts(titles, self._before) if titles else None
+            titles = self._outside.changed
+            certain = tuple(title for title, noticed in titles.items() if noticed)
+            changed = ChangedParts(tuple(titles), self._before, certain) if titles else None
             self._run.restart(changed, recompiles=self._must_recompile)
             self._must_recompile = False
             self._outside.changed.clear()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import pickle
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from ..constraints.sticking import Sticking
 from ..constraints.unilateral import Unilateral
-from ..errors import InputError
+from ..errors import CheckpointWarning, InputError, outside
 from ..events import Event
 from ..events.actions import Follow
 from ..forces.elastic_rope import ElasticRope
@@ -114,6 +115,7 @@ class RunIdentity:
     def __init__(self, system: System, events: Sequence[Event], options: Mapping[str, Any]) -> None:
         self._system_and_digests: tuple[System, PartDigests] | None = system, PartDigests(system, events)
         self._options = {name: digest(value, {}) for name, value in options.items()}
+        self._unknown = self._system_and_digests[1].unknown
 
     @cached_property
     def _parts(self) -> dict[str, str]:
@@ -128,7 +130,12 @@ class RunIdentity:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the digests, which are the only content of a pickle."""
-        return {"_system_and_digests": None, "_options": self._options, "_parts": self._parts}
+        return {
+            "_system_and_digests": None,
+            "_options": self._options,
+            "_parts": self._parts,
+            "_unknown": self._unknown,
+        }
 
     def differences(self, other: RunIdentity, *, same_parts: bool) -> list[str]:
         """Return the names of the arguments, bodies, constraints and forces that differ from another run.
@@ -137,6 +144,13 @@ class RunIdentity:
         """
         options, own, theirs = other._options, {} if same_parts else self._parts, {} if same_parts else other._parts
         found = [name for name in options if self._options[name] != options[name]]
+        for part, unknown in ({} if same_parts else self._unknown | other._unknown).items():
+            warnings.warn(
+                f"Run.restore: {part}: its functions read {unknown}, which cannot be compared with those of the saved "
+                "run: see yourself that they are the same, or read their values before the run",
+                CheckpointWarning,
+                stacklevel=outside(),
+            )
         parts = [name for name in own if own[name] != theirs.get(name)]
         # If names or kinds of parts differ, digests of single parts cannot be compared.
         return found + ([LISTED] if LISTED in parts else parts)

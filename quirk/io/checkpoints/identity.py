@@ -21,9 +21,9 @@ def identity(system: System, state: State, factory: RunFactory) -> dict[str, str
     compared.
     """
     parts = PartDigests(system, factory.events)
-    for part, kinds in parts.unknown.items():
+    for part, unknown in parts.unknown.items():
         warnings.warn(
-            f"simulate: checkpoint: {part}: its functions read objects of type {', '.join(kinds)}, which cannot be "
+            f"simulate: checkpoint: {part}: its functions read {unknown}, which cannot be "
             "compared: differences in them are not noticed when the run is continued; read their values before the run",
             CheckpointWarning,
             stacklevel=outside(),

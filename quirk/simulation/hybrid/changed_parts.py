@@ -32,13 +32,15 @@ class Violations:
 
 @dataclass(frozen=True)
 class ChangedParts:
-    """Parts whose functions read values that have changed.
+    """Parts whose functions read values that have changed, or may have changed.
 
     Attributes
     ----------
     titles : titles of constraints, contacts and forces
     before : violations of constraints just before the change
+    certain : those titles whose values have certainly changed
     """
 
     titles: tuple[str, ...]
     before: Violations
+    certain: tuple[str, ...] = ()

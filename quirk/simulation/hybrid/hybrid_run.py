@@ -306,7 +306,7 @@ class HybridRun:
             self._replace_start(now, angles)
             return
         if changed is not None:
-            self._mark_changed(changed.titles)
+            self._mark_changed(changed.certain)
         if recompiles and not (switched or jumped):
             self.end_segment(by_event=False)
             self._begin(now.t, now.y, angles, current.resume_point)

@@ -16,6 +16,7 @@ import sys
 import types
 import warnings
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -225,6 +226,7 @@ def test_checkpoints_name_files(tmp_path):
             return float(file.read())
 
     ways = {"open": by_open, "numpy.loadtxt": lambda: float(np.loadtxt(path)), "pathlib": lambda: path.stat().st_size}
+    ways["pathlib.Path"] = lambda: float(Path("level.txt").read_text())
     for name, read in ways.items():
         digests = Digests({})
         digests(read)

@@ -9,9 +9,6 @@ import functools
 import hashlib
 import json
 import operator
-import os
-import sys
-import sysconfig
 import types
 import warnings
 from collections.abc import Iterable, Mapping
@@ -25,13 +22,20 @@ from .code_use import use_of
 from .effects import MAKING, Effects
 from .object_kinds import (
     CALLABLES,
-    LIBRARIES,
     attributes_of,
-    file_of,
-    is_compiled,
     is_empty,
     is_user_made,
     module_of_ufunc,
+)
+from .object_members import (
+    is_library,
+    is_made_of_attributes,
+    is_part_of_python,
+    is_special,
+    own_members,
+    parts_of_callable,
+    user_bases,
+    without_cached,
 )
 from .unresolved_reads import imported_modules, unresolved_object, unresolved_reads
 
@@ -41,12 +45,8 @@ DEEPEST = 100
 MOST_OBJECTS = 20_000
 # Description of a value that functions set during a run: its value at the start may differ when a run is continued.
 SET_IN_RUN = ["set during the run"]
-# Folders of the standard library and of installed packages, whose functions and classes are described by name.
-_INSTALLED = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 # Types of immutable values that are described by their text; subclasses in user code may have attributes, too.
 _TEXTS = (str, bytes, int, bool, float, complex, range, type(...), type(None))
-# Types of class attributes that stand for attributes of the objects.
-_OF_SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 # Functions and attributes that read attributes of an object whose names are not in the code.
 _READ_ALL = {"getattr", "vars", "dir", "astuple", "asdict", "attrgetter", "copy", "deepcopy", "__dict__", "__slots__"}
 
@@ -146,7 +146,7 @@ class Digests:
             members = [type(value).__qualname__, value.name, self._described(value.value, depth)]
             return [members, self._of_function(value, depth)]
         if isinstance(value, _TEXTS):
-            plain = next(kind for kind in _TEXTS if isinstance(value, kind))
+            plain: Any = next(kind for kind in _TEXTS if isinstance(value, kind))
             return [plain.__repr__(value), self._of_function(value, depth)]
         if isinstance(value, list | tuple | np.ndarray):
             listed = [self._described(one, depth) for one in value]
@@ -171,7 +171,7 @@ class Digests:
         described = [call.maker.__qualname__, self._described(call.arguments, depth)]
         if not is_user_made(type(value)):
             return described
-        members = [member for base in _user_bases(type(value)) for member in vars(base).values()]
+        members = [member for base in user_bases(type(value)) for member in vars(base).values()]
         methods = [types.MethodType(member, value) for member in members if isinstance(member, types.FunctionType)]
         return [*described, self._with_reads(value, map(Effects, methods), depth)]
 
@@ -204,16 +204,16 @@ class Digests:
         if isinstance(value, types.FunctionType):
             return self._of_code_and_variables(value, depth)
         if isinstance(value, types.ModuleType):
-            return ["module", value.__name__, {} if _is_library(value) else self._of_user_module(value, depth)]
+            return ["module", value.__name__, {} if is_library(value) else self._of_user_module(value, depth)]
         if isinstance(value, type):
             return self._of_class(value, depth, creates=True)
-        parts = _parts_of_callable(value)
+        parts = parts_of_callable(value)
         if parts is not None:
             return [type(value).__qualname__, [self._described(part, depth) for part in parts]]
         if isinstance(value, CALLABLES):
             return self._of_builtin(value, depth)
-        if _is_made_of_attributes(type(value)):
-            defaults = [_own(base, methods=False) for base in _user_bases(type(value))]
+        if is_made_of_attributes(type(value)):
+            defaults = [own_members(base, methods=False) for base in user_bases(type(value))]
             own = functools.reduce(operator.or_, reversed(defaults), {}) | attributes_of(value)
             own.pop("_made", None)
             return ["object", self._of_class(type(value), depth, creates=False), self._attributes(value, own, depth)]
@@ -221,26 +221,26 @@ class Digests:
 
     def _of_user_module(self, module: types.ModuleType, depth: int) -> Any:
         """Return the descriptions of those attributes of a user's module that functions read."""
-        own = {name: part for name, part in vars(module).items() if not _is_special(name)}
+        own = {name: part for name, part in vars(module).items() if not is_special(name)}
         getter = [self._described(part, depth) for name, part in vars(module).items() if name == "__getattr__"]
         return [self._attributes(module, own, depth), *getter]
 
     def _of_imported(self, module: types.ModuleType, names: Iterable[str], depth: int) -> Any:
         """Return the descriptions of those attributes `names` that a module has which a function imports."""
-        if _is_library(module):
+        if is_library(module):
             return module.__name__
         own = {name: vars(module)[name] for name in {*names, "__getattr__"} if name in vars(module)}
         return [module.__name__, self._attributes(module, own, depth)]
 
     def _of_code_and_variables(self, function: types.FunctionType, depth: int) -> Any:
-        if _is_library(function):
+        if is_library(function):
             return ["function", function.__module__, function.__qualname__, self._cells(function, depth)]
         outside, code = function.__globals__, function.__code__
         own = {name: outside[name] for name in use_of(code).globals if name in outside}
         inherited = {
             name: vars(builtins)[name]
             for name in use_of(code).globals
-            if name not in outside and name in vars(builtins) and not _is_part_of_python(vars(builtins)[name])
+            if name not in outside and name in vars(builtins) and not is_part_of_python(vars(builtins)[name])
         }
         read = {
             name: SET_IN_RUN if self._is_set((id(outside), name)) else self._described(value, depth)
@@ -267,7 +267,7 @@ class Digests:
 
     def _attributes(self, owner: Any, own: Mapping[str, Any], depth: int) -> dict[str, Any]:
         """Return the descriptions of those attributes `own` of an object that functions read and do not set."""
-        own = _without_cached(owner, own)
+        own = without_cached(owner, own)
         return {
             name: self._described(own[name], depth)
             for name in sorted(own if self._reads is None else own.keys() & self._reads)
@@ -279,17 +279,17 @@ class Digests:
         if (kind, creates) in self._numbers:
             return ["again", self._numbers[kind, creates][0]]
         self._numbers[kind, creates] = len(self._numbers), kind
-        bases = _user_bases(kind)
+        bases = user_bases(kind)
         described: list[Any] = ["class", kind.__qualname__]
         if not bases:
             return [*described, kind.__module__]
-        if not _is_library(type(kind)):
+        if not is_library(type(kind)):
             described.append(self._of_class(type(kind), depth, creates=True))
         if issubclass(kind, enum.Enum):
             described.append({name: self._described(m.value, depth) for name, m in kind.__members__.items()})
         for base in bases:
-            own = _own(base, methods=True) | (_own(base, methods=False) if creates else {})
-            special = {name: own[name] for name in sorted(own) if _is_special(name)}
+            own = own_members(base, methods=True) | (own_members(base, methods=False) if creates else {})
+            special = {name: own[name] for name in sorted(own) if is_special(name)}
             called = {name: part for name, part in special.items() if creates or name not in MAKING}
             described += [
                 {name: self._described(part, depth) for name, part in called.items()},
@@ -318,7 +318,7 @@ class Digests:
         if isinstance(content, str):
             return [type(value).__qualname__, content]
         maker, arguments, *rest = content
-        states = [_without_cached(value, state) if isinstance(state, dict) else state for state in rest[:1]]
+        states = [without_cached(value, state) if isinstance(state, dict) else state for state in rest[:1]]
         parts = [maker, arguments, *states, *(list(part or ()) for part in rest[1:3])]
         return [type(value).__qualname__, [self._described(part, depth) for part in parts]]
 
@@ -334,70 +334,6 @@ class Digests:
         kind = type(value)
         self.unknown.add(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins."))
         return kind.__qualname__
-
-
-def _user_bases(kind: type) -> list[type]:
-    """Return a class and its bases as far as they are defined in user code, in the order of attribute lookup."""
-    return [base for base in kind.__mro__ if not _is_library(base)]
-
-
-def _own(kind: type, *, methods: bool) -> dict[str, Any]:
-    """Return the methods and properties, or else the values, that a class itself defines, by name."""
-    own = {name: part for name, part in vars(kind).items() if not isinstance(part, _OF_SLOTS)}
-    if methods:
-        return {name: part for name, part in own.items() if hasattr(type(part), "__get__")}
-    return {name: part for name, part in own.items() if not hasattr(type(part), "__get__") and not _is_special(name)}
-
-
-def _is_special(name: str) -> bool:
-    return name[:2] == "__" == name[-2:]
-
-
-def _without_cached(owner: Any, own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes `own` of an object without stored values of its cached properties."""
-    kind = type(owner)
-    return {k: v for k, v in own.items() if not isinstance(getattr(kind, k, None), functools.cached_property)}
-
-
-def _parts_of_callable(value: Any) -> tuple[Any, ...] | None:
-    """Return the objects that a method, property or other wrapper of a function consists of, or None for others."""
-    if isinstance(value, types.MethodType):
-        return value.__func__, value.__self__
-    if isinstance(value, functools.partial):
-        return value.func, value.args, value.keywords
-    if isinstance(value, property):
-        return value.fget, value.fset, value.fdel
-    if isinstance(value, staticmethod | classmethod):
-        return (value.__func__,)
-    if isinstance(value, functools.cached_property):
-        return (value.func,)
-    return (value.__wrapped__,) if isinstance(value, functools._lru_cache_wrapper) else None
-
-
-def _is_made_of_attributes(kind: type) -> bool:
-    """Whether objects of a class are described by those attributes that functions read."""
-    return kind is types.SimpleNamespace or (is_user_made(kind) and not _is_library(kind))
-
-
-def _is_library(x: Any) -> bool:
-    """Whether a module, class or function belongs to Python, an installed package or an extension module."""
-    name = x.__name__ if isinstance(x, types.ModuleType) else x.__module__ or ""
-    if not isinstance(name, str):  # of classes of extension modules
-        return True
-    module = x if isinstance(x, types.ModuleType) else sys.modules.get(name)
-    file = x.__code__.co_filename if isinstance(x, types.FunctionType) else file_of(module)
-    if name.partition(".")[0] in LIBRARIES:
-        return True
-    if file is None:
-        made_by_hand = isinstance(x, types.ModuleType) and x.__spec__ is None and not is_compiled(name)
-        return module is not None and name != "__main__" and not made_by_hand
-    return file.startswith(_INSTALLED) or is_compiled(name)
-
-
-def _is_part_of_python(value: Any) -> bool:
-    """Whether a value in the module `builtins` is a function or class of Python, or a constant such as `__debug__`."""
-    constants = bool | type(None) | type(...) | type(NotImplemented)
-    return isinstance(value, types.BuiltinFunctionType | type | constants) or type(value).__module__ == "_sitebuiltins"
 
 
 def _of_code(code: types.CodeType) -> list[Any]:

@@ -54,7 +54,7 @@ def unresolved_object(x: Any) -> str | None:
 def unresolved_reads(function: types.FunctionType) -> set[str]:
     """Return names of functions, modules and attributes by which a function reads values that cannot be determined."""
     use, outside = use_of(function.__code__), function.__globals__
-    found = use.names & _REACHING
+    found = set(use.names & _REACHING)
     found |= {name for name in use.globals if name not in outside and not _is_harmless(name)}
     cells = [cell.cell_contents for cell in function.__closure__ or () if not is_empty(cell)]
     imported = [sys.modules[name] for name in _imports(function.__code__) if name in sys.modules]

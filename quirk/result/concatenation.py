@@ -108,7 +108,9 @@ def _in_system(segment: Segment, system: System, result: Result) -> Segment:
     configuration, changes = rebuilt(description, system, [*run_events(result), *system.events])
     plant = system.plant_for(configuration)
     turns = Turns(plant.model.joints, segment.turns.quadrants, segment.turns.whole)
-    return Segment(plant, segment.time, segment.flat, turns, segment.rank, changes, segment.changed)
+    moved = Segment(plant, segment.time, segment.flat, turns, segment.rank, changes, segment.changed)
+    moved.last_slip = segment.last_slip
+    return moved
 
 
 def _starting_at(segments: list[Segment], start: float) -> list[Segment]:
@@ -120,6 +122,7 @@ def _starting_at(segments: list[Segment], start: float) -> list[Segment]:
     time[time == time[0]] = start
     changes = first.switched, first.replaced
     moved = Segment(first.plant, time, first.flat, first.turns, first.rank, changes, first.changed)
+    moved.last_slip = first.last_slip
     return [moved, *segments[1:]]
 
 

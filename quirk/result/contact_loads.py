@@ -310,7 +310,7 @@ class ContactLoads:
         if found is not None:
             z[rest] = found
             return np.concatenate([z, none]), True
-        drags = [self._drag(contact, opening) for contact in sliding]
+        drags = [self._drag(contact, opening, row) for contact in sliding]
         for contact, place, drag in zip(sliding, places, drags, strict=True):
             A[:, place] += self._matrix(opening, contact.rubs) @ drag
         found = _inside(A, A @ z, group)
@@ -320,15 +320,18 @@ class ContactLoads:
         forces = (change * drag for change, drag in zip(changes, drags, strict=True))
         return np.concatenate([found, *forces]), True
 
-    def _drag(self, contact: ClosedContact, opening: ContactKinematics) -> np.ndarray:
+    def _drag(self, contact: ClosedContact, opening: ContactKinematics, row: int) -> np.ndarray:
         """Return the friction force (d,) of a sliding contact along its d slip components, per unit of normal load.
 
-        `opening` contains the slip.
+        `opening` contains the slip at output index `row`.
         """
         sliding, slip = contact.slides, opening.rate[list(contact.rubs)]
         assert sliding is not None
         speed = np.linalg.norm(slip)
-        return -sliding.coefficient * (slip / speed if speed > sliding.floor else sliding.direction)
+        if speed > sliding.floor:
+            return np.asarray(-sliding.coefficient * slip / speed)
+        ending = self._segment.dynamics.last_slip.get(row, {})
+        return np.asarray(-sliding.coefficient * ending.get(sliding.name, sliding.direction))
 
     def rows_of(self, group: Sequence[ClosedContact]) -> list[tuple[str, list[int]]]:
         """Return the contacts and sticking friction elements of a group that have constraint rows.

@@ -131,6 +131,7 @@ def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segm
     changes = segment.switched, segment.replaced
     resampled = Segment(segment.plant, times, flat, turns, segment.rank, changes, segment.changed)
     if segment.before_events is not None:
+        resampled.last_slip = segment.last_slip
         resampled.before_events = segment.before_events[rows] & (segment.time[rows] == times)
     return resampled, uncertainty
 

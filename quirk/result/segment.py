@@ -47,6 +47,7 @@ class Segment:
     contact_loads : distribution of contact loads, if recorded during the run
     distances : (nt,) distances of outputs from singular configurations; see `distances_from_singular`
     before_events : (nt,) mask of the states that are followed by another state at the same time; see `mark_events`
+    last_slip : directions of the slip at the last step of the segment with slip, by name of the friction element
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Segment:
         self.contact_loads: ContactLoads | None = None
         self.distances = np.full(len(time), np.inf)
         self.before_events: np.ndarray | None = None
+        self.last_slip: dict[str, tuple[float, ...]] = {}
         self._recording: Solver | None = None
 
     @cached_property
@@ -88,6 +90,13 @@ class Segment:
     def angles(self) -> np.ndarray:
         """1-2-3 angles (nt, K, 3) of K joints, rad, with all turns counted."""
         return self.turns.angles(self.state.orientation)
+
+    @property
+    def ends_of_slip(self) -> dict[int, dict[str, tuple[float, ...]]]:
+        """Output indices of the states before events, at which slip may end, with the last directions of slip."""
+        if self.before_events is None or not self.last_slip:
+            return {}
+        return {int(row): self.last_slip for row in np.flatnonzero(self.before_events)}
 
     @property
     def angles_read(self) -> np.ndarray | None:
@@ -154,7 +163,7 @@ class Segment:
 
         A warning is issued if they are inaccurate because a singular configuration is near.
         """
-        found = dynamics_along(self.solver(), self.instants, self.flat, self.angles_read)
+        found = dynamics_along(self.solver(), self.instants, self.flat, self.angles_read, self.ends_of_slip)
         self.distances = distances_from_singular(
             self._residual_solver, self.instants, self.flat, found.distance, self.rank
         )

@@ -196,6 +196,11 @@ def _replacement_record(part: Any, system: System, actions: Mapping[tuple[str, i
     return {**name, "by": "function", "what": f"{part}"}
 
 
+def directions_by_name(record: Mapping[str, Iterable[float]]) -> dict[str, tuple[float, ...]]:
+    """Return the directions of the last slip of a segment, `Segment.last_slip`, from JSON data."""
+    return {str(name): tuple(map(float, direction)) for name, direction in record.items()}
+
+
 def _shares_of(listed: Iterable[Any]) -> tuple[LoadShare, ...]:
     """Return the constraint rows on which a normal load depends; files of earlier versions have a number as weight."""
     return tuple((str(name), int(row), tuple(map(float, np.ravel(weights)))) for name, row, weights in listed)

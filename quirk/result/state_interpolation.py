@@ -235,7 +235,9 @@ class Interpolant:
         if order > 1:
             found = Differentiator(self.solver, order).along(time, self._flat, self._angles)
             return found.linear, found.angular
-        motion = dynamics_along(self.solver, time, self._flat, self._angles)
+        rows = {int(row): place for place, row in enumerate(self._rows)}
+        ends = {rows[row]: last for row, last in self.segment.ends_of_slip.items() if row in rows}
+        motion = dynamics_along(self.solver, time, self._flat, self._angles, ends)
         return motion.linear[:, None], motion.angular[:, None]
 
     def _satisfies_constraints(self) -> bool:

@@ -107,4 +107,6 @@ def _moved(segment: Segment, system: System, configuration: Configuration, chang
     """
     plant, changes = system.plant_for(configuration), (segment.switched, segment.replaced)
     affected = tuple(dict.fromkeys((*segment.changed, *changed)))
-    return Segment(plant, segment.time, segment.flat, segment.turns, segment.rank, changes, affected)
+    moved = Segment(plant, segment.time, segment.flat, segment.turns, segment.rank, changes, affected)
+    moved.last_slip = segment.last_slip
+    return moved

@@ -21,7 +21,13 @@ from quirk.events import Event
 from quirk.integrators import Statistics
 from quirk.result.event_log import EventRecord
 from quirk.result.segment import Segment
-from quirk.result.segment_records import described, described_configuration, rebuilt, rebuilt_configuration
+from quirk.result.segment_records import (
+    described,
+    described_configuration,
+    directions_by_name,
+    rebuilt,
+    rebuilt_configuration,
+)
 from quirk.simulation.hybrid.restart_points import RestartPoint
 from quirk.system.system import System
 
@@ -52,7 +58,7 @@ def of_segment(segment: Segment, location: Location, system: System, events: Seq
     whole = segment.turns.whole.tolist()
     return {
         "rows": list(location), "whole": whole, "rank": int(segment.rank), "parts": description,
-        "changed": list(segment.changed),
+        "changed": list(segment.changed), "last_slip": segment.last_slip,
     }  # fmt: skip
 
 
@@ -76,8 +82,9 @@ def segments_of(
         plant = system.plant_for(configuration)
         quadrants = rows.quadrants.reshape(len(rows.time), -1, 2)
         turns = Turns(plant.model.joints, quadrants, np.array(table["whole"]).reshape(-1, 3))
-        changed = tuple(table.get("changed", ()))  # earlier versions did not write this
+        changed = tuple(table.get("changed", ()))  # earlier versions did not write this and the last slip
         segments.append(Segment(plant, rows.time, rows.flat, turns, table["rank"], changes, changed))
+        segments[-1].last_slip = directions_by_name(table.get("last_slip", {}))
     return segments
 
 

@@ -19,7 +19,7 @@ from quirk.integrators import Statistics
 from quirk.result.event_log import EventRecord
 from quirk.result.result import Result
 from quirk.result.segment import Segment
-from quirk.result.segment_records import LostPartError, rebuilt
+from quirk.result.segment_records import LostPartError, directions_by_name, rebuilt
 from quirk.simulation.prescribed.inverse_dynamics import InverseDynamicsResult
 from quirk.simulation.prescribed.kinematics import KinematicResult
 from quirk.system.comparison import difference_text, differences, likeness
@@ -206,8 +206,10 @@ def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, e
     rebuild = [rebuilt(one, system, events) for one in details["configurations"]]
     plants = [system.plant_for(configuration) for configuration, _ in rebuild]
     ends = np.cumsum(counts)
-    changed = details.get("changed", [()] * len(counts))  # files of earlier versions do not contain it
-    return [
+    # Files of earlier versions do not contain these.
+    changed = details.get("changed", [()] * len(counts))
+    last_slip = details.get("last_slip", [{}] * len(counts))
+    segments = [
         Segment(
             plants[which[k]],
             time[ends[k] - counts[k] : ends[k]],
@@ -219,6 +221,9 @@ def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, e
         )
         for k in range(len(counts))
     ]
+    for segment, directions in zip(segments, last_slip, strict=True):
+        segment.last_slip = directions_by_name(directions)
+    return segments
 
 
 def _array(data: Any, name: str, shape: tuple[int | None, ...], finite: bool = True) -> np.ndarray:

@@ -154,6 +154,7 @@ def _json_data(result: Result) -> dict[str, Any]:
         "configurations": descriptions,
         "configuration_of": numbers,
         "changed": [list(segment.changed) for segment in result.segments],
+        "last_slip": [segment.last_slip for segment in result.segments],
         "switched_on": {
             part.name: system.is_active(part.name) for part in system if isinstance(part, Constraint | ForceElement)
         },

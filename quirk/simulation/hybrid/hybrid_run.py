@@ -11,6 +11,7 @@ import numpy as np
 
 from quirk.dynamics.model.joint_angles import Turns
 from quirk.dynamics.plant import CompiledModel
+from quirk.dynamics.sparse.solver.ending_slip import last_slip_directions
 from quirk.dynamics.sparse.stepping import run_snapshot
 from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
 from quirk.errors import SimulationError, SwitchingError
@@ -229,6 +230,7 @@ class HybridRun:
             turns = Turns(self._plant.model.joints, rows.quadrants.reshape(len(rows.time), -1, 2), current.whole)
             changes, stale = self._base.since(self._system.configuration), tuple(self._stale)
             segment = Segment(self._plant, rows.time, rows.flat, turns, current.rank, changes, stale)
+            segment.last_slip = last_slip_directions(self._factory.solver_of(self._plant))
             self._completed.append(segment, self._configuration)
         self._stale.clear()
 

@@ -6,8 +6,9 @@ are m rows and K joints. Phi denotes the residuals of the constraint rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from quirk.dynamics.model.metric import body_lengths
 from quirk.dynamics.model.model import Model
 from quirk.errors import InputError
 
+from .ending_slip import directions_before_rest
 from .joint_loads import JointLoads
 from .solver import Solver
 
@@ -86,6 +88,7 @@ class Dynamics:
     auxiliary : (nt, k) rates of k auxiliary states; for work, power in W
     distance : (nt,) smallest distance of an independent row from the span of the rows before it, relative to its norm,
         in the mass metric; it tends to zero at a singular configuration
+    last_slip : directions (d,) of the slip just before it ends, by output index and name of the friction element
     """
 
     linear: np.ndarray
@@ -95,13 +98,21 @@ class Dynamics:
     multipliers: np.ndarray
     auxiliary: np.ndarray
     distance: np.ndarray
+    last_slip: dict[int, dict[str, np.ndarray]] = field(default_factory=dict)
 
 
-def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Dynamics:
+def dynamics_along(
+    solver: Solver,
+    times: np.ndarray,
+    states: np.ndarray,
+    angles: np.ndarray | None,
+    ends: Mapping[int, Mapping[str, Sequence[float]]] | None = None,
+) -> Dynamics:
     """Return accelerations, joint loads and loads of force elements at nt times and states (nt, 13 n + k).
 
     There are n bodies and k auxiliary states. `angles` (nt, K, 3) are the angles of K joints with full turns, rad, or
-    None. Angles in force laws are shifted by full turns to the values nearest to `angles`.
+    None. Angles in force laws are shifted by full turns to the values nearest to `angles`. `ends` are the last
+    directions of slip in the run, by name of the friction element, at the indices of states at which slip may end.
     """
     accelerations = np.empty((len(times), solver.slots.bodies, 6))
     loads = JointLoads(solver, solver.related)
@@ -110,9 +121,9 @@ def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles
     exerted = np.empty((len(times), len(solver.applied.table.outputs)))
     all_multipliers = np.empty((len(times), solver.model.rows))
     auxiliary = np.empty((len(times), solver.slots.auxiliary))
-    distance = np.ones(len(times))
+    distance, last_slip = np.ones(len(times)), dict[int, dict[str, np.ndarray]]()
     with solver.applied.calling():
-        for row, (state, rates) in enumerate(_evaluated(solver, times, states, angles)):
+        for row, (state, rates, slip) in enumerate(_evaluated(solver, times, states, angles, ends or {})):
             accelerations[row] = solver.slots.body_states(rates)[:, 7:]
             position = np.append(state[:, :3], np.zeros((1, 3)), axis=0)
             R = rotation.matrix(np.append(state[:, 3:7], [rotation.IDENTITY], axis=0))
@@ -122,19 +133,26 @@ def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles
             all_multipliers[row] = multipliers[0]
             auxiliary[row] = solver.model.auxiliary.numbers(solver.slots.state_from_lanes(rates))
             distance[row] = solver.smallest_distance
+            if slip:
+                last_slip[row] = slip
     by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
     forces_by_name = solver.applied.exerted(exerted)
     linear, angular = accelerations[..., :3], accelerations[..., 3:]
-    return Dynamics(linear, angular, by_joint, forces_by_name, all_multipliers, auxiliary, distance)
+    return Dynamics(linear, angular, by_joint, forces_by_name, all_multipliers, auxiliary, distance, last_slip)
 
 
 def _evaluated(
-    solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Evaluate y' at successive times; yield the state (n, 13) of n bodies and y' in blocks of eight bodies.
+    solver: Solver,
+    times: np.ndarray,
+    states: np.ndarray,
+    angles: np.ndarray | None,
+    ends: Mapping[int, Mapping[str, Sequence[float]]],
+) -> Iterator[tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]]:
+    """Evaluate y' at successive times.
 
-    `states` (nt, 13 n + k) are the states of n bodies and k auxiliary states at nt times. `angles` (nt, K, 3), rad, are
-    angles of K joints with full turns, or None.
+    Yields the state (n, 13) of n bodies, y' in blocks of eight bodies, and the directions of slip that ends, by name of
+    the friction element. `states` (nt, 13 n + k) are the states of n bodies and k auxiliary states at nt times.
+    `angles` (nt, K, 3), rad, are angles of K joints with full turns, or None. `ends` is as for `dynamics_along`.
     """
     for row, t in enumerate(times):
         y = solver.slots.state_to_lanes(states[row])
@@ -142,9 +160,10 @@ def _evaluated(
             solver.settle(y, t)
         if angles is not None:
             solver.applied.refer(t, angles[row])
-        rates = solver.rates(t, y)
-        solver.applied.check(float(t))
-        yield solver.slots.body_states(y), rates
+        with directions_before_rest(solver, t, y, ends[row]) if ends.get(row) else nullcontext({}) as slip:
+            rates = solver.rates(t, y)
+            solver.applied.check(float(t))
+            yield solver.slots.body_states(y), rates, slip
 
 
 def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:

@@ -49,6 +49,39 @@ class LoadDistribution:
         return redistributions_within(self.redistributions, group)
 
 
+def keeping_motion(
+    W: np.ndarray,
+    held: np.ndarray,
+    elements: Sequence[FrictionElement],
+    slip_directions: Sequence[np.ndarray | None],
+    redistributions: np.ndarray,
+) -> np.ndarray:
+    """Return a basis (d, k) of the combinations of redistributions that do not change the motion of sliding bodies.
+
+    A redistribution of load changes the friction of sliding contacts in proportion to their normal forces. In these
+    combinations the changes balance each other, together with changes of the forces along the constrained rows.
+
+    Parameters
+    ----------
+    W : (r, r) accelerations along each row per unit force
+    held : indices of the constrained rows
+    elements, slip_directions : friction elements, and the direction of slip of each, or None
+    redistributions : (r, d) orthonormal changes of the forces along all rows, without changes of friction
+    """
+    forces, sliding = np.eye(len(W)), list[int]()
+    for element, e in zip(elements, slip_directions, strict=True):
+        if e is not None and element.contact is not None:
+            forces[element.rows, element.contact] -= element.coefficient * e
+            sliding += element.rows
+    rows, scale = [row for row in (*held, *sliding) if W[row, row] > 0], np.sqrt(np.diag(W))
+    A = (W[rows] @ forces[:, held]) / scale[rows, None] / scale[held]
+    _, sizes, right = np.linalg.svd(A, full_matrices=True)
+    balanced = right[int((sizes > MIN_SHARE * sizes[0]).sum()) :].T / scale[held, None]
+    parts = redistributions[held].T @ np.linalg.qr(balanced)[0]
+    vectors, sizes, _ = np.linalg.svd(parts, full_matrices=False)
+    return np.asarray(vectors[:, sizes > MIN_SHARE])
+
+
 def redistributions_within(redistributions: np.ndarray, group: Sequence[int]) -> np.ndarray:
     """Return an orthonormal basis (r, k) of the redistributions of load within one group of rows.
 
@@ -71,6 +104,19 @@ def unchanged(sliding: Sequence[FrictionElement], redistributions: np.ndarray) -
         return np.eye(redistributions.shape[1])
     _, sizes, right = np.linalg.svd(np.concatenate(changes) @ redistributions, full_matrices=True)
     return np.asarray(right[int((sizes > MIN_SHARE * np.abs(changes).max()).sum()) :].T)
+
+
+def share_normal_load(W: np.ndarray, sliding: Sequence[int], sticking: Sequence[int]) -> bool:
+    """Whether sliding and sticking contacts share a normal load, as the corners of a box that turns about one of them.
+
+    W (r, r) are the accelerations along each row per unit force; `sliding` and `sticking` are the rows of the contacts.
+    """
+    contacts = np.array([row for row in (*sliding, *sticking) if W[row, row] > 0], dtype=int)
+    if not len(sliding) or not len(sticking) or not len(contacts):
+        return False
+    basis = redistribution_basis(W, contacts)
+    groups = groups_by_projector(basis @ basis.T, contacts.tolist(), ())
+    return any(not {*group}.isdisjoint(sliding) and not {*group}.isdisjoint(sticking) for group in groups)
 
 
 def load_distribution(

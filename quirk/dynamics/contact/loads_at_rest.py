@@ -14,11 +14,13 @@ from ..model.friction_normal_load import ConstantLoad, NormalLoad
 from .contact_modes import DEPENDENT, FrictionElement, joint_normal_load
 from .largest_margin import BALL, COMPONENTS, BearingForces, loads_of_largest_margin_with_joints
 from .load_sharing import (
+    MIN_SHARE,
     coupled_groups,
     load_sharing_groups,
     load_subspaces,
     redistribution_basis,
     redistributions_within,
+    share_normal_load,
     unchanged,
 )
 
@@ -44,6 +46,7 @@ def loads_with_all_sticking(
     If contacts slide, the forces are distributed as by springs of the relative compliances `compliance` (r,), as in a
     run, and the normal forces of sliding contacts must be positive. The margin is then the largest one over all
     redistributions of load among sticking and sliding contacts, with sliding friction proportional to its normal force.
+    Where sliding and sticking contacts share a normal load, redistributions that change the motion are left out.
 
     The friction of joints that slide is that for the forces of minimum norm, as in a run; it is found by iteration.
     Redistributions that would change it are left out.
@@ -102,6 +105,8 @@ def _loads_beside(
         return z, margin, z
     redistributions, bearings = _null_space(A, np.flatnonzero(~B.any(axis=0))), list[BearingForces]()
     redistributions = redistributions @ unchanged(sliding_joints, B @ redistributions)
+    if redistributions.shape[1]:
+        redistributions = redistributions @ _keeping_slip(W, contacts, elements, B @ redistributions)
     fixed = _fixed_loads(W, supports, [*elements, *sliding_joints])
     if fixed and redistributions.shape[1]:
         _, sizes, right = np.linalg.svd(redistributions[fixed])
@@ -194,6 +199,26 @@ def _fixed_loads(W: np.ndarray, supports: Sequence[_Support], elements: Sequence
         if not fixed.isdisjoint(support.rows)
         for c in range(COMPONENTS)
     ]
+
+
+def _keeping_slip(
+    W: np.ndarray, contacts: Sequence[int], elements: Sequence[FrictionElement], changes: np.ndarray
+) -> np.ndarray:
+    """Return a basis (d, k) of the combinations of redistributions that do not change the accelerations of slip.
+
+    These are all redistributions unless sliding and sticking contacts share a normal load. `changes` (r, d) are the
+    changes of the forces along all rows by each redistribution, with those of sliding friction; for the other arguments
+    see `loads_with_all_sticking`.
+    """
+    in_contacts = [element for element in elements if element.contact in contacts]
+    sliding = [element for element in in_contacts if element.slip_direction is not None]
+    sticking = [element.contact for element in in_contacts if element.slip_direction is None]
+    if not share_normal_load(W, [c for one in sliding if (c := one.contact) is not None], sticking):
+        return np.eye(changes.shape[1])
+    slip = [row for element in sliding for row in element.rows]
+    scaled = W[slip] / np.sqrt(np.diag(W)[slip])[:, None]
+    _, sizes, right = np.linalg.svd(scaled @ changes, full_matrices=True)
+    return np.asarray(right[int((sizes > MIN_SHARE * np.abs(scaled).max() * np.abs(changes).max()).sum()) :].T)
 
 
 def _null_space(A: np.ndarray, idle: np.ndarray) -> np.ndarray:

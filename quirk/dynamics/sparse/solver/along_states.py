@@ -7,7 +7,7 @@ are m rows and K joints. Phi denotes the residuals of the constraint rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -160,7 +160,10 @@ def _evaluated(
             solver.settle(y, t)
         if angles is not None:
             solver.applied.refer(t, angles[row])
-        with directions_before_rest(solver, t, y, ends[row]) if ends.get(row) else nullcontext({}) as slip:
+        ending: AbstractContextManager[dict[str, np.ndarray]] = nullcontext({})
+        if ends.get(row):
+            ending = directions_before_rest(solver, t, y, ends[row])
+        with ending as slip:
             rates = solver.rates(t, y)
             solver.applied.check(float(t))
             yield solver.slots.body_states(y), rates, slip

@@ -210,12 +210,15 @@ def _keeping_slip(
     changes of the forces along all rows by each redistribution, with those of sliding friction; for the other arguments
     see `loads_with_all_sticking`.
     """
-    in_contacts = [element for element in elements if element.contact in contacts]
-    sliding = [element for element in in_contacts if element.slip_direction is not None]
-    sticking = [element.contact for element in in_contacts if element.slip_direction is None]
-    if not share_normal_load(W, [c for one in sliding if (c := one.contact) is not None], sticking):
+    sliding, sticking, slip = list[int | None](), list[int | None](), list[int]()
+    for element in elements:
+        if element.contact in contacts and element.slip_direction is not None:
+            sliding.append(element.contact)
+            slip += element.rows
+        elif element.contact in contacts:
+            sticking.append(element.contact)
+    if not share_normal_load(W, sliding, sticking):
         return np.eye(changes.shape[1])
-    slip = [row for element in sliding for row in element.rows]
     scaled = W[slip] / np.sqrt(np.diag(W)[slip])[:, None]
     _, sizes, right = np.linalg.svd(scaled @ changes, full_matrices=True)
     return np.asarray(right[int((sizes > MIN_SHARE * np.abs(scaled).max() * np.abs(changes).max()).sum()) :].T)

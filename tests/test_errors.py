@@ -651,3 +651,23 @@ def test_efforts_of_several_joints_are_named():
     assert result["control"].along("hinge").shape == (2,)
     with pytest.raises(quirk.InputError, match=r"have effort; use force\(\) and torque\(\)$"):
         _ = result["spring"].effort
+
+
+def test_what_a_system_is_made_of_cannot_be_changed():
+    """Compiled models would not notice a change: each attempt is an error, also on copies."""
+    ball = quirk.Body("ball", 1.0, [1, 1, 1])
+    system = quirk.System([ball], gravity=[0, 0, -10.0])
+    for one in (system, copy.deepcopy(system), pickle.loads(pickle.dumps(system))):
+        for name in ("gravity", "bodies", "constraints", "forces", "events", "sampled"):
+            with pytest.raises(quirk.InputError, match=f"System: {name} cannot be changed.*with_parts"):
+                setattr(one, name, [])
+        for change, given in (("clear", ()), ("append", (ball,)), ("__iadd__", ([ball],)), ("__setitem__", (0, ball))):
+            with pytest.raises(quirk.InputError, match="lists of parts cannot be changed"):
+                getattr(one.forces, change)(*given)
+        with pytest.raises(ValueError, match="read-only"):
+            one.gravity[2] = -1.6
+        with pytest.raises(ValueError, match="read-only"):
+            one.bodies[0].position[2] = 1.0
+        assert one.gravity.tolist() == [0, 0, -10] and [*one.bodies, *one.forces] == one.bodies
+    moon = quirk.System([*system], gravity=[0, 0, -1.6])
+    assert quirk.simulate(moon, 1.0, output=1.0)["ball"].velocity[-1, 2] == pytest.approx(-1.6, rel=1e-12)

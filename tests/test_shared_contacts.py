@@ -611,3 +611,23 @@ def test_a_box_of_two_halves_on_five_feet_comes_to_rest_on_all_of_them(seed):
     for k in range(5):
         assert result[f"rub {k}"].sticking[-1]
         assert np.linalg.norm(result[f"rub {k}"].force()[-1]) < 1e-6 * G
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("coefficient", [0.0, 0.3])
+def test_all_feet_that_touch_the_floor_are_active(order, coefficient):
+    """A box falls on four feet; three of them determine its motion."""
+    box = quirk.Body.box("box", 1.0, [1, 1, 0.2], position=[0, 0, 0.2], velocity=[0.5, 0, 0])
+    items = []
+    for k, (x, y) in enumerate([(-0.5, -0.5), (-0.5, 0.5), (0.5, -0.5), (0.5, 0.5)]):
+        under = quirk.surface.point([x, y, -0.1])
+        items.append(foot := quirk.Contact(f"foot {k}", quirk.GROUND, box, on_i=quirk.surface.plane(), on_j=under))
+        items += [quirk.Friction(f"sole {k}", foot, coefficient)] if coefficient else []
+    result = quirk.simulate(quirk.System([box, *items[::order]], gravity=[0, 0, -9.81]), 0.6, output=0.05)
+    # The later of the two outputs at the impact has the state after it.
+    lands = np.flatnonzero(np.isclose(result.time, np.sqrt(0.2 / 9.81), rtol=1e-9))
+    for name in (item.name for item in items):
+        np.testing.assert_array_equal(result.active(name), np.arange(len(result.time)) >= lands[-1], err_msg=name)
+    for k in range(4):
+        pushes = result[f"foot {k}"].force()[:, 2] > 0
+        np.testing.assert_array_equal(result.active(f"foot {k}"), pushes)

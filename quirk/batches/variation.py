@@ -150,7 +150,7 @@ def varied_system(system: System, changes: Changes, gravity: np.ndarray | None =
     """Return a copy of a system with changed arguments of some parts.
 
     Parts that refer to changed parts are also constructed again. The initial state and the set of enabled parts are
-    those of `system`. `gravity` (3,) is in m/s^2.
+    those of `system`. `gravity` (3,) is in m/s^2, by default that of `system`.
 
     Raises
     ------
@@ -162,13 +162,9 @@ def varied_system(system: System, changes: Changes, gravity: np.ndarray | None =
     for owner in owners:
         if owner.companions:
             maker.member_part(owner)  # before its companions, which are those of the new part
-    member = system._with([maker.member_part(part) for part in system])
+    member = system._with([maker.member_part(part) for part in system], gravity)
     for old, new in zip(system.bodies, member.bodies, strict=True):
         refuse_moved(old, new, changes)
-    if gravity is not None:
-        member.gravity = gravity
-        member._plants.clear()
-        member._configure(member.configuration)
     member._initial = system.initial_state()
     return member
 

@@ -31,7 +31,7 @@ class Power(Mapping[str, np.ndarray]):
     Attributes
     ----------
     of : powers as a dict
-    work : work (nt,), J, of each force and constraint since the first time, and of "impacts", if there were any
+    work : work (nt,), J, of each force and constraint since the start, and of "impacts", if there were any
         The work of gravity and of elements that only store energy is minus the change of the stored energy, without
         jumps at events. All other work is integrated with the motion, to the tolerance of the run. Where drivers share
         a load that the constraints do not determine, this holds for the sum of their work: each of them has the
@@ -46,9 +46,12 @@ class Power(Mapping[str, np.ndarray]):
         compute_work: Callable[[], tuple[dict[str, np.ndarray], float]],
         kinetic: np.ndarray,
         stored: dict[str, np.ndarray],
+        run: Power | None = None,
     ) -> None:
         self.of, self._done = powers, compute_work
         self._kinetic, self._stored = kinetic, stored
+        # The run at selected times of which this is the power: works count from its first time.
+        self._run = self if run is None else run
 
     def __repr__(self) -> str:
         return f"<Power: of {', '.join(self.of) if len(self.of) <= 8 else f'{len(self.of)} names'}>"
@@ -59,7 +62,7 @@ class Power(Mapping[str, np.ndarray]):
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,) since the first time, J, by name."""
+        """Work (nt,) since the start of the run, J, by name."""
         return self._work[0]
 
     @property
@@ -96,19 +99,25 @@ class Power(Mapping[str, np.ndarray]):
 
         `names` are the names of these elements.
         """
-        added = [self._stored[name] - self._stored[name][0] + self.work[name] for name in names]
+        start = self._run._stored
+        added = [self._stored[name] - (start[name][0] if name in start else 0.0) + self.work[name] for name in names]
         return np.sum([np.zeros_like(self._kinetic), *added], axis=0)
 
     @property
     def balance(self) -> np.ndarray:
         """Change of the kinetic energy minus all work (nt,), J; zero except for integration errors."""
-        return self._kinetic - self._kinetic[0] - np.sum(list(self.work.values()), axis=0)
+        return self._kinetic - self._run._kinetic[0] - np.sum(list(self.work.values()), axis=0)
 
 
-def power_of(result: Result, compute_work: Callable[[], tuple[dict[str, np.ndarray], float]] | None = None) -> Power:
+def power_of(
+    result: Result,
+    compute_work: Callable[[], tuple[dict[str, np.ndarray], float]] | None = None,
+    run: Power | None = None,
+) -> Power:
     """Return the power of all forces and constraints of a run, with their work.
 
-    `compute_work` is a function that returns the work and its uncertainty; default: `work_of`.
+    `compute_work` is a function that returns the work and its uncertainty; default: `work_of`. For a result at selected
+    times, `run` is the power of the whole run.
     """
     model, state, exerted = result._model, result.state, result._exerted
     nt, n = len(result.time), len(model.mass)
@@ -129,7 +138,7 @@ def power_of(result: Result, compute_work: Callable[[], tuple[dict[str, np.ndarr
         work, uncertainty = work_of(result, of, stored)
         return work | work_of_impacts(result, kinetic), uncertainty
 
-    return Power(of, usual if compute_work is None else compute_work, kinetic, stored)
+    return Power(of, usual if compute_work is None else compute_work, kinetic, stored, run)
 
 
 def work_of(

@@ -58,7 +58,7 @@ class ResampledResult(Result):
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,) since the first of the selected times, J, by name of the forces and constraints.
+        """Work (nt,) since the start of the run, J, by name of the forces and constraints.
 
         It is available for forces and constraints whose work is integrated by the run.
         """
@@ -66,13 +66,12 @@ class ResampledResult(Result):
         for name, done in self.run._integrated_work.items():
             here, kept = (_integrated_work(segments, name) for segments in (self.segments, self.run.segments))
             found[name] = done[self._rows] + here - kept[self._rows]
-        found = with_shared_work(self.run.segments, found, self.time, self._rows)
-        return {name: done - done[0] for name, done in found.items()}
+        return with_shared_work(self.run.segments, found, self.time, self._rows)
 
     @cached_property
     def power(self) -> Power:
-        """Power of forces and constraints at the selected times, and work since the first of these times."""
-        return power_of(self, lambda: work_between(self, self._rows))
+        """Power of forces and constraints at the selected times, and their work since the start of the run."""
+        return power_of(self, lambda: work_at(self, self._rows), self.run.power)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.time)} times of {self.run!r}>"
@@ -184,11 +183,10 @@ def _integrated_work(segments: Sequence[Segment], name: str) -> np.ndarray:
     return joined([segment.work.get(name, np.zeros_like(segment.time)) for segment in segments])
 
 
-def work_between(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str, np.ndarray], float]:
-    """Return the work (nt,), J, by name since the first of the selected times of a run, and its estimated error.
+def work_at(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str, np.ndarray], float]:
+    """Return the work (nt,), J, by name since the start of a run, and its estimated error.
 
     `instants` is the result at the nt selected times, and `rows` are the indices of the last outputs at or before them.
-    Jumps of energy between the times are included.
     """
     run, integrated, work = instants.run, instants.work, {}
     weight, weight_now = run.energy.potential_of["gravity"], instants.energy.potential_of["gravity"]
@@ -203,7 +201,7 @@ def work_between(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str,
         else:
             stored, now = (weight, weight_now) if name == GRAVITY else _energies(run, instants, name)
             work[name] = done[rows] + stored[rows] - now
-    return {name: done - done[0] for name, done in work.items()}, run.power.uncertainty
+    return work, run.power.uncertainty
 
 
 def _energies(run: Result, instants: ResampledResult, name: str) -> tuple[np.ndarray, np.ndarray]:

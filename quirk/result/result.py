@@ -25,6 +25,7 @@ from ..dynamics.sparse.solver.solver import RowIndependence
 from ..errors import InputError
 from ..events import Event, Sampled
 from ..forces import ForceElement, Friction
+from ..forces.stick_slip import StickSlip
 from ..integrators import Statistics
 from ..util.misuse import explained
 from ..util.renamed import Renamed
@@ -338,10 +339,21 @@ class Result(Renamed, ResultOutput):
         """
         if not isinstance(self.system[name], Constraint | ForceElement):
             raise InputError(f"Result: only constraints and forces are active or not; got {self.system[name]}")
-        # Sticking friction has rows instead of a force.
-        acting = [{element.name for element, _ in s.model.forces} | set(s.model.joint_rows) for s in self.segments]
-        pairs = zip(self.segments, acting, strict=True)
-        return joined([np.full(len(segment.time), name in names) for segment, names in pairs])
+        pairs = zip(self.segments, self._contact_loads, strict=True)
+        return joined(
+            [np.full(len(segment.time), self._acts_in(name, segment, contacts)) for segment, contacts in pairs]
+        )
+
+    def _acts_in(self, name: str, segment: Segment, contacts: ContactLoads | None) -> bool:
+        """Whether a constraint or force is enabled in a segment, and a contact closed.
+
+        Redundant rows of closed contacts and of sticking friction are not in the model of the segment.
+        """
+        part, closed = self.system[name], contacts.touching if contacts is not None else frozenset[str]()
+        if isinstance(part, StickSlip) and part.sticks:
+            enabled = segment.switched.get(name, self.system.is_active(name))
+            return enabled and part.acts_beside(segment.active | closed)
+        return name in segment.active or name in closed or any(one.name == name for one, _ in segment.model.forces)
 
     @property
     def _loaded(self) -> list[Constraint]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from ..beams import Beam, BeamSegment
 from ..bodies.body import GROUND, Body, Ground
@@ -13,10 +13,14 @@ from ..events import Event, Sampled
 from ..forces import ComputedTorque, ForceElement
 from ..forces.state_function import in_state
 from ..forces.tree_control import TreeControl
+from ..util.fixed_list import FixedList
 from ..util.suggestion import suggestion
 
+T = TypeVar("T")
 Part = Body | Beam | Constraint | ForceElement | Event | Sampled
 
+# What to do instead of changing a system.
+OTHER_SYSTEMS = "make another one with with_parts(), without() or System([*system], gravity=...)"
 # Inputs that the caller of a run can set, as listed in messages.
 SETTABLE = (
     "that of an Actuator, JointTorque, JointForce, Force, Torque or Tendon, or the target of a Controller or "
@@ -35,7 +39,7 @@ class Parts:
 
     Attributes
     ----------
-    bodies, constraints, forces, events, sampled : lists, in the order of the items
+    bodies, constraints, forces, events, sampled : lists that cannot be changed, in the order of the items
         Forces declared for all bodies are replaced by copies for the bodies of this system.
 
     Raises
@@ -51,8 +55,8 @@ class Parts:
         companions = [part for item in listed for part in getattr(item, "companions", ()) if id(part) not in given]
         for item in [*listed, *companions]:
             self._add(item)
-        self.bodies = [part for part in self if isinstance(part, Body)]
-        self.constraints = [part for part in self if isinstance(part, Constraint)]
+        self.bodies = self._all(Body)
+        self.constraints = self._all(Constraint)
         elastic = {body.name for part in self if isinstance(part, BeamSegment) for body in part.bodies}
         for name, part in self._by_name.items():
             if isinstance(part, ForceElement):
@@ -63,14 +67,19 @@ class Parts:
                 if isinstance(placed, TreeControl):
                     _check_rigid(placed, placed.reads, elastic)
                 self._by_name[name] = in_state(placed, self._by_name)
-        self.forces = [part for part in self if isinstance(part, ForceElement)]
-        self.events = [part for part in self if isinstance(part, Event)]
-        self.sampled = [part for part in self if isinstance(part, Sampled)]
+        self.forces = self._all(ForceElement)
+        self.events = self._all(Event)
+        self.sampled = self._all(Sampled)
         self._check_membership()
         self._check_names_of_inputs()
         self._check_sampled()
         if not self.bodies:
             raise InputError("System: at least one body is needed; got none")
+
+    def _all(self, kind: type[T]) -> list[T]:
+        """Return all parts of one class, as a list that cannot be changed."""
+        refusal = f"System: its lists of parts cannot be changed after it was made; {OTHER_SYSTEMS}"
+        return FixedList((part for part in self if isinstance(part, kind)), refusal)
 
     def __getitem__(self, name: Any) -> Part:
         """Return the part named `name`; the argument may also be the part itself.

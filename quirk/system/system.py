@@ -8,6 +8,7 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Never
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..bodies.body import Body
@@ -27,12 +28,10 @@ from ..util.misuse import explained
 from ..util.renamed import Renamed
 from . import queries as at_state
 from .configuration import Configuration
-from .parts import Part, Parts
+from .parts import OTHER_SYSTEMS, Part, Parts
 from .quantities import Acceleration, ConstraintForces, JointLoad, MotionDerivatives, VirtualWork
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ..analysis.closure import Closure
     from ..analysis.joint_space import JointSpace
     from ..analysis.linear.equilibrium import Equilibrium
@@ -46,6 +45,8 @@ MOST_PLANTS = 64
 # Smallest and largest `rank_tolerance`: smaller distances of rows are round-off; at larger distances rows are clearly
 # independent.
 RANK_TOLERANCES = 1e-12, LARGEST_RANK_TOLERANCE
+# Attributes that list the parts of a system.
+LISTS = frozenset({"bodies", "constraints", "forces", "events", "sampled"})
 
 
 @explained
@@ -90,7 +91,7 @@ class System(Renamed):
     ) -> None:
         if more:
             raise InputError("System: items must be one list: System([a, b, ...], gravity=[0, 0, -9.81])")
-        self.gravity = validate.array("System", "gravity", gravity, (3,))
+        self._gravity = tuple(validate.array("System", "gravity", gravity, (3,)).tolist())
         with collector_paused():
             self._set_up(items, load_length, rank_tolerance)
 
@@ -109,6 +110,19 @@ class System(Renamed):
         self._plants: OrderedDict[Configuration, CompiledModel] = OrderedDict()
         self._arrangement = Arrangement.of(self.bodies, self.constraints, self.forces)
         self._configure(Configuration(frozenset(c.name for c in self.constraints if c.active)))
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Gravitational acceleration (3,) in the inertial frame, m/s^2; read-only."""
+        gravity = np.array(self._gravity)
+        gravity.setflags(write=False)
+        return gravity
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; an InputError is raised for what the compiled models of the system contain."""
+        if name == "gravity" or (name in LISTS and name in vars(self)):
+            raise InputError(f"System: {name} cannot be changed after it was made; {OTHER_SYSTEMS}")
+        super().__setattr__(name, value)
 
     def _configure(self, configuration: Configuration) -> None:
         """Enable and disable constraints and forces as in `configuration`, and select its compiled model."""
@@ -655,16 +669,16 @@ class System(Renamed):
         system._switch("with_constraints", additional, True)
         return system
 
-    def _with(self, items: Iterable[Part]) -> System:
+    def _with(self, items: Iterable[Part], gravity: np.ndarray | None = None) -> System:
         """Return a system with the parts `items` and the settings of this system.
 
-        Parts that are in this system keep their state.
+        Parts that are in this system keep their state. `gravity` (3,), m/s^2, is by default that of this system.
         """
         from .editing import carried_over
 
         system = System(
             items,
-            gravity=self.gravity,
+            gravity=self.gravity if gravity is None else gravity,
             load_length=self._load_length,
             rank_tolerance=self._rank_tolerance,
         )

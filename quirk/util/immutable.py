@@ -22,9 +22,7 @@ class SealedMeta(ConstructorMeta):
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805  # of a metaclass
             """Construct the object and make it read-only."""
             made = super().__call__(*args, **kwargs)
-            for value in vars(made).values():
-                if isinstance(value, np.ndarray):
-                    value.setflags(write=False)
+            _make_arrays_read_only(made)
             object.__setattr__(made, "_sealed", True)
             return made
 
@@ -36,3 +34,14 @@ class Immutable(metaclass=SealedMeta):
         if getattr(self, "_sealed", False):
             raise InputError(f"{self}: {attribute} cannot be changed after it was made; make a new one")
         super().__setattr__(attribute, value)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled or copied object; copies of its arrays would be writable."""
+        vars(self).update(state)
+        _make_arrays_read_only(self)
+
+
+def _make_arrays_read_only(made: Any) -> None:
+    for value in vars(made).values():
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)

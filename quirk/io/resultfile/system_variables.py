@@ -29,7 +29,7 @@ def power(table: VariableTable, chosen: Chosen) -> None:
     none = np.zeros_like(chosen.result.time)
     powers = np.stack([found.of.get(name, none) for name in names], axis=1)
     table.add("power", "time source", powers, "power on the bodies", "W")
-    table.add("work", "time source", np.stack(list(found.work.values()), axis=1), "work since the first time", "J")
+    table.add("work", "time source", np.stack(list(found.work.values()), axis=1), "work since the start", "J")
     table.add("power_balance", "time", found.balance, "change of the kinetic energy less all work: errors", "J")
 
 

@@ -41,6 +41,7 @@ from .run_present import Present
 from .run_saved import PartNames, RunIdentity, SavedRun
 from .run_views import CurrentView, Observers
 from .sampler import Sampler
+from .watched_loads import warn_of_watched_loads
 
 if TYPE_CHECKING:
     from ..graphics.viewer.live import LiveView
@@ -285,7 +286,7 @@ class Run:
             Quantities, as for events, such as "hinge.angle", "hinge.angle_rate", "rod.velocity.x", "hinge.force.z" and
             "energy.total".
         """
-        return Observation(self.system, self._run, self._observers, names, self._plant_now)
+        return Observation(self.system, self._run, self._observers, names, self._plant_now, lambda: self._present)
 
     def pace(self, speed: float | None = 1.0) -> None:
         """Limit the speed of the run to `speed` times real time, by delays in `advance`; None removes the limit.
@@ -420,7 +421,9 @@ class Run:
             self.system, segments, self._run.configurations, histories, self._sampler.changed()
         )
         events = [event for event in self._run.happenings if event.time <= self._time]
-        return Result(system, segments, self.statistics, status, events, [self._factory.options])
+        result = Result(system, segments, self.statistics, status, events, [self._factory.options])
+        warn_of_watched_loads(result, self._factory.guards)
+        return result
 
     def __repr__(self) -> str:
         stopped = ", stopped" if self._run.stopped else ""

@@ -38,6 +38,7 @@ from .sensitivity.adjoint import gradient_of
 from .sensitivity.forward import sensitivities_of
 from .sensitivity.objective import Objective
 from .sensitivity.parameters import Parameter
+from .watched_loads import warn_of_watched_loads
 
 if TYPE_CHECKING:
     from ..io.checkpoints import Checkpoint
@@ -132,6 +133,7 @@ class _SimulatedRun:
             if settings.interval > 0:
                 check_kept(completed, "simulate")
             warn_of_rate_jumps(completed, settings.start, settings.end)
+            warn_of_watched_loads(completed, factory.guards)
         return completed
 
     def result(self, status: str) -> Result:

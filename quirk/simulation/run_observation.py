@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..constraints.sticking import Sticking
+from ..constraints.unilateral import Unilateral
 from ..dynamics.plant import CompiledModel
 from ..dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
 from ..dynamics.sparse.solver.solver import Solver
@@ -14,9 +16,11 @@ from ..dynamics.sparse.stepping.compiled_run import CompiledRun
 from ..dynamics.sparse.stepping.event_functions import laws_at, quantities_at
 from ..dynamics.sparse.stepping.watched_quantities import EventFunction, EventMonitor
 from ..errors import InputError
-from ..events.names import Reading, named
+from ..events.names import LOADS, Reading, named
 from ..events.quantity import Gap, Quantity
+from ..forces import ForceElement
 from ..jit.compilation import machine_code
+from ..result.result import Result
 from ..system.system import System
 from .hybrid.hybrid_run import HybridRun
 from .run_views import Observers
@@ -43,6 +47,7 @@ class Observation:
         observers: Observers,
         names: Iterable[str],
         plant: Callable[[], CompiledModel] | None = None,
+        result: Callable[[], Result] | None = None,
     ) -> None:
         listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else []
         if not listed or not all(isinstance(name, str) for name in listed):
@@ -54,7 +59,7 @@ class Observation:
         self._solver: Solver | None = None
         # Only loads depend on contacts that respond to changed inputs.
         reads = any(isinstance(quantity, Reading) for quantity in self._quantities)
-        self._plant_now = plant if reads else None
+        self._plant_now, self._result = plant if reads else None, result
 
     def __call__(self) -> np.ndarray:
         """Return the present values (k,) of the quantities."""
@@ -76,7 +81,11 @@ class Observation:
                 quantities_at(solver.mechanism, self._monitor.table, t, y, self._out)
         else:
             self._laws_at(self._constants, self._kin, self._laws, t, y, self._out)
-        return self._out[self._order]
+        found = self._out[self._order]
+        for k, reading in self._shared.items():
+            assert self._result is not None
+            found[k] = _shown(self._result(), reading)
+        return found
 
     def __repr__(self) -> str:
         return f"<Observation: {', '.join(self.names)}>"
@@ -86,10 +95,16 @@ class Observation:
 
         `solver` is their solver, and `current` the run object that integrates the motion.
         """
-        self._solver, model = solver, solver.model
-        active = set(model.joint_rows) | {element.name for element, _ in model.forces}
-        for name, quantity in zip(self.names, self._quantities, strict=True):
-            if isinstance(quantity, Reading) and quantity.of is not None and quantity.of.name not in active:
+        self._solver, model, self._shared = solver, solver.model, dict[int, Reading]()
+        acting, undetermined = {element.name for element, _ in model.forces}, has_shared_loads(solver)
+        for k, (name, quantity) in enumerate(zip(self.names, self._quantities, strict=True)):
+            if not isinstance(quantity, Reading) or quantity.of is None or quantity.of.name in acting:
+                continue
+            placed = quantity.of.name in model.joint_rows
+            if self._result is not None and quantity.quantity in LOADS and (undetermined or not placed):
+                placed = bool(self._result().active(quantity.of.name)[0])
+                self._shared[k] = quantity
+            if not placed:
                 raise InputError(f"{OWNER}: {name}: {quantity.of} is not active now, and carries no load")
         guards = [EventFunction(k, OWNER, quantity, 0, False) for k, quantity in enumerate(self._quantities)]
         self._monitor = EventMonitor(guards, solver)
@@ -111,6 +126,28 @@ class Observation:
             if quantity.turning:
                 place = int(self._laws.entries[ELEMENT_SIZE * e + INPUT]) + quantity.layout().parameters
                 self._turning.append((place, *_turns(quantity, model.joints)))
+
+
+def has_shared_loads(solver: Solver) -> bool:
+    """Whether redundant rows, closed contacts or sticking friction may share loads.
+
+    The multipliers of a run are one distribution of such loads; results show another one.
+    """
+    held = any(isinstance(one, Unilateral | Sticking) for one, _ in solver.model.joint_bodies)
+    return solver.redundant or held
+
+
+def _shown(result: Result, reading: Reading) -> float:
+    """Return a component or the magnitude of a load at the present time, as the views of a result show it.
+
+    Torques of force elements are about the center of mass, as for events.
+    """
+    assert reading.of is not None
+    view = result[reading.of.name]
+    load = getattr(view, reading.quantity)()[0]
+    if reading.quantity == "torque" and isinstance(reading.of, ForceElement):
+        load = load + np.cross(view._arm(view._end(-1))[0], view.force()[0])
+    return float(np.linalg.norm(load) if reading.axis is None else load[reading.axis])
 
 
 def _turns(quantity: Quantity | Gap, joints: Any) -> tuple[int, int, float, float, float]:

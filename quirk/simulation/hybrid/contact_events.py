@@ -139,10 +139,10 @@ class Contacts:
         """
         for guard in guards:
             of = guard.quantity.of if isinstance(guard.quantity, Reading) else None
-            if of is not None and of.name in contact_state.sharing_load:
+            if of is not None and (of.name in contact_state.sharing_load or contact_state.sticks_redundantly(of)):
                 raise InputError(
-                    f"{guard.title}: {of} shares its load with other contacts, and rigid bodies determine only the "
-                    "sum: watch another quantity, or support the body on fewer contacts"
+                    f"{guard.title}: {of} shares its load with other contacts or friction, and rigid bodies determine "
+                    "only the sum: watch another quantity, or support the body on fewer contacts"
                 )
 
     def align_slip_directions(self, plant: CompiledModel, contact_state: ContactState) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from quirk.analysis.contact.rope_states import RopeState
 from quirk.dynamics.contact.coulomb import UNLOADED
 from quirk.dynamics.contact.impulse import Impulse
 from quirk.events.names import CommonMargin, Shared
+from quirk.forces.stick_slip import StickSlip
 
 # Largest gap that counts as closed, relative to the length of the system or in rad.
 CLOSED_GAP = 1e-10
@@ -80,6 +81,13 @@ class ContactState:
         several = (key for key, load in self.loads.items() if sum(any(w) for w in zip(*load.weights, strict=True)) > 1)
         members = (mode.margin.members for mode in self.friction.values() if isinstance(mode.margin, CommonMargin))
         return {name for name, _ in (*self.shared_margins, *self.unloaded, *several)}.union(*members)
+
+    def sticks_redundantly(self, part: Any) -> bool:
+        """Whether a part is friction that sticks without a row for each of its slip components."""
+        mode = self.friction.get(part.name) if isinstance(part, StickSlip) else None
+        return (
+            mode is not None and mode.sticking_components is not None and len(mode.sticking_components) < part.slip.size
+        )
 
     @property
     def key(self) -> Hashable:

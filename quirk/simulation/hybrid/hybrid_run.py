@@ -23,6 +23,7 @@ from quirk.result.segment import Segment, mark_events
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
+from ..watched_loads import check_watched_loads
 from .changed_parts import ChangedParts
 from .contact_states import ContactState
 from .event_actions import EventState
@@ -152,6 +153,8 @@ class HybridRun:
         """
         current = self._pool.run_of(plant, configuration, self._base, self.contact_state)
         self._contacts.align_slip_directions(plant, self.contact_state)
+        if not self._completed.segments:
+            check_watched_loads(self._factory.guards, self._factory.solver_of(plant), t, y)
         self._factory.enter(current, t, y, angles, resume_point, plant)
         return current
 

@@ -11,7 +11,7 @@ from quirk.constraints import Constraint
 from quirk.constraints.sticking import Sticking
 from quirk.dynamics.model.layout import KINEMATICS_SIZE, WRENCH_SIZE
 from quirk.dynamics.model.model import Model
-from quirk.events.names import CommonMargin, Reading, Shared
+from quirk.events.names import LOADS, CommonMargin, Reading, Shared
 from quirk.forces.friction import Friction
 from quirk.forces.law_layout import COORDINATE
 from quirk.forces.stick_slip import CONSTANT, NORMAL, StickSlip
@@ -20,6 +20,7 @@ from quirk.jit.simd import aligned
 from ..kernels.applied import ELEMENT_SIZE, OUTPUT, Forces
 from ..kernels.friction_margin import scratch_size_with_joints
 from ..kernels.load_tables import (
+    ARM,
     COEFFICIENT,
     COMMON_MARGIN,
     CONE,
@@ -128,6 +129,11 @@ def _entries(
         return (OF_CONSTRAINT, entries), numbers
     number = next((e for e, (element, _) in enumerate(model.forces) if element.name == reading.of.name), None)
     if number is None:
+        held = next((one for one, _ in model.joint_bodies if one.name == reading.of.name), None)
+        if held is not None and reading.quantity in LOADS:  # sticking friction
+            _of_constraint(held, model, tables, entries, numbers, nodes)
+            numbers[ARM : ARM + 3] = 0.0  # torques of force elements are about the center of mass
+            return (OF_CONSTRAINT, entries), numbers
         return (ENERGY, entries), numbers  # the part is disabled: an energy without terms is zero
     element, layout = model.forces[number][0], model.forces[number][0].layout()
     entries[11:13] = number, len(element.acting_ends) - 1

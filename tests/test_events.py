@@ -449,3 +449,34 @@ def test_a_state_that_an_action_keeps_can_be_changed_later():
     kept[0].velocity[0, 0] = 3.0
     result = quirk.simulate(quirk.System([rod]), 1.0, initial_state=kept[0])
     assert result["rod"].position[-1, 0] == pytest.approx(3.5)
+
+
+@pytest.mark.parametrize("how", ["event", "sampled", "loop"])
+def test_switches_of_a_system_during_a_run_are_told(how):
+    """They act on later runs; an action that returns quirk.disable acts on its own run."""
+    body = quirk.Body.box("body", 1.0, [0.1, 0.1, 0.1])
+    rail = quirk.Prismatic("rail", quirk.GROUND, body, axis="x")
+    made = []
+
+    def act(t, state):
+        if t > 0.5:
+            made[0].disable("push")
+        return 0.0 if how == "sampled" else None
+
+    items = [body, rail, quirk.JointForce("push", rail, 1.0), quirk.JointForce("input", rail, 0.0)]
+    if how == "event":
+        items.append(quirk.Event("cut", "time", level=1.0, action=act))
+    if how == "sampled":
+        items.append(quirk.Sampled("controller", 0.25, act, ["input"]))
+    made.append(quirk.System(items))
+    if how == "loop":
+        run = quirk.Run(made[0])
+        run.advance(0.5)
+        made[0].disable("push")
+        with pytest.warns(UserWarning, match=r"Run: enable\(\) and disable\(\) of a system act on later runs"):
+            run.advance(0.5)
+        assert run["body"].velocity[0] == pytest.approx(1.0)
+        run.advance(0.5)  # told once
+    else:
+        with pytest.raises((quirk.SimulationError, quirk.InputError), match=r"calls enable\(\) or disable\(\)"):
+            quirk.simulate(made[0], 2.0)

@@ -176,7 +176,7 @@ class Run:
         self._pending: PendingContacts | None = None
         self._names = PartNames(system, self._watched)
         self._queue = EventQueue(run, {event.name for event in self._watched}, keeps=self._keep is not None)
-        self._version, self._warned = 0, False
+        self._version, self._warned, self._switches = 0, False, system.switches
         self._outside, self._noticed, self._must_recompile = OutsideChanges(system, self._watched), 0, False
         self._history = InputHistory(self.inputs, start, keep=self._keep is not None)
         self._interval = start, 0.0, 0
@@ -555,6 +555,14 @@ class Run:
         if functions:
             self._factory.in_python += functions
             self._must_recompile, self._pending = True, None
+        if self.system.switches != self._switches:
+            self._switches = self.system.switches
+            warnings.warn(
+                f"{OWNER}: enable() and disable() of a system act on later runs; this run goes on with the parts that "
+                "were enabled when it began: let the action of an event return quirk.enable(...) or quirk.disable(...)",
+                UserWarning,
+                stacklevel=outside(),
+            )
 
     def _note_violations(self) -> None:
         """Store the violations of constraints at the present state, before the caller's loop changes values."""

@@ -200,10 +200,16 @@ class Sampler:
         sampled, t = self._sampled[k], self._instant(k)
         title = f"{sampled}, at t = {t:.9g} s"
         self._memories[k].enter()
+        switches = self.system.switches
         try:
             returned = self._functions[k](t, self._state)
         except Exception as error:  # user functions may raise any exception
             raise InputError(f"{title}: its function failed: {type(error).__name__}: {error}") from error
+        if self.system.switches != switches:
+            raise InputError(
+                f"{title}: its function calls enable() or disable() of a system, which act on later runs only: let the "
+                "action of an event return quirk.enable(...) or quirk.disable(...)"
+            )
         shapes = [self.inputs.slots[name].shape for name in sampled.inputs]
         if len(shapes) == 1 and np.shape(returned) == shapes[0]:
             returned = [returned]

@@ -41,6 +41,7 @@ class Parts:
     ----------
     bodies, constraints, forces, events, sampled : lists that cannot be changed, in the order of the items
         Forces declared for all bodies are replaced by copies for the bodies of this system.
+    switches : number of times that the caller has enabled or disabled parts of a system with these parts
 
     Raises
     ------
@@ -50,6 +51,7 @@ class Parts:
 
     def __init__(self, items: Any) -> None:
         self._by_name: dict[str, Part] = {}
+        self.switches = 0
         listed = _listed(items)
         given = {id(item) for item in listed}
         companions = [part for item in listed for part in getattr(item, "companions", ()) if id(part) not in given]

@@ -133,7 +133,13 @@ class System(Renamed):
         configuration = self.configuration
         for name in sorted(self._parts.names_to_switch(caller, names)):
             configuration = configuration.switched(self[name], on)
+        self._parts.switches += 1
         self._configure(configuration)
+
+    @property
+    def switches(self) -> int:
+        """Number of calls of `enable` and `disable`, by which runs notice calls during the run."""
+        return self._parts.switches
 
     def plant_for(self, configuration: Configuration) -> CompiledModel:
         """Return the compiled model for a configuration; at most MOST_PLANTS models are cached."""

@@ -276,3 +276,18 @@ def test_fixed_steps_that_are_too_long_say_so():
         quirk.SimulationError, match="do not converge, or it is off the constraints, in the step of 2 s"
     ):
         quirk.simulate(quirk.System([body, spring]), 4.0, method="RadauIIA9", step=2.0)
+
+
+@pytest.mark.parametrize(("rtol", "allowed"), [(1e-6, 5e-4), (1e-9, 5e-6), (1e-12, 2e-9)])
+def test_kinks_of_friction_whose_load_passes_through_zero_cost_no_digits(rtol, allowed):
+    """A block slides on a rail under a lateral force F cos wt: the friction is mu F |cos wt|."""
+    mass, force, rate, mu, end = 1.0, 20.0, 7.0, 0.3, 3.0
+    block = quirk.Body.box("block", mass, [0.1, 0.1, 0.1], velocity=[20.0, 0, 0])
+    rail = quirk.Prismatic("rail", quirk.GROUND, block, axis="x")
+    load = quirk.Force("load", block, [1.0, quirk.Motion.sinusoid(force, rate, phase=np.pi / 2), 0])
+    system = quirk.System([block, rail, load, quirk.Friction("rub", rail, mu)])
+    result = quirk.simulate(system, end, output=end, method="RadauIIA9", rtol=rtol, atol=1e-3 * rtol)
+    half_turns = np.floor(rate * end / np.pi + 0.5)
+    integral = (2 * half_turns + np.sin(rate * end - np.pi * half_turns)) / rate
+    velocity = 20.0 + (end - mu * force * integral) / mass
+    assert result["block"].velocity[-1, 0] == pytest.approx(velocity, abs=allowed)

@@ -218,7 +218,8 @@ def _check_normal_load_is_unique(friction: Friction, difference: NormalLoad, for
     """
     off, _ = difference(np.zeros(0))
     if off > UNIQUE * np.abs(forces).max(initial=0.0):
+        shorter = "leave out length=, or " if friction.length > 0 else ""
         raise SwitchingError(
             f"{friction}: the normal load of {friction.on} is not unique, as redundant rows share it (solutions differ "
-            f"by {off:.3g} N): leave out length=, or replace joints so that no rows are redundant"
+            f"by {off:.3g} N): {shorter}replace joints so that no rows are redundant; system.mobility() names them"
         )

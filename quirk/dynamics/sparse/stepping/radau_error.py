@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from quirk.dynamics.model.layout import OMEGA, VELOCITY
+from quirk.forces.stick_slip import NORMAL
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, load, put, store
 
@@ -15,7 +17,7 @@ from ..kernels.bodies import CON, STATE, finite
 from ..kernels.constraint_solve import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.work_error import work_error
-from .discontinuity_probe import roughness
+from .discontinuity_probe import ROUND_OFF, roughness
 from .radau_iterations import ratio
 from .radau_record import Radau, slope_to_rotating
 from .rotating_axes import TURNED, to_inertial
@@ -62,6 +64,9 @@ def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Ru
     for o in range(0, size, 8):
         store(right, o, load(right, o) + e * load(stepper.stage, o))
     rough = roughness(run.functions, stepper.highest) / ROUGH if settings.gap < np.inf else 0.0
+    if joints_slide(mechanism):
+        rough = max(rough, roughness_of_slopes(mechanism, stepper, VELOCITY) / ROUGH)
+        rough = max(rough, roughness_of_slopes(mechanism, stepper, OMEGA) / ROUGH)
     least = min(1.0, rough * rough)
     work = work_ratio(mechanism, stepper, right, h, energy + h * power, least)
     matrix = stepper.matrices[: stepper.implicit.size]
@@ -73,6 +78,38 @@ def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Ru
     constrained = keeps_to_constraints(mechanism, settings)
     error = ratio(mechanism, settings, run, run.y_new, stepper.change, constrained)
     return max(work, error * max(settings.rtol ** (1.0 - of_estimate(s)) / STRICT, least))
+
+
+@kernel
+def joints_slide(mechanism: Mechanism) -> bool:
+    """Return whether friction proportional to the load of a joint slides: it has a kink where this load is zero."""
+    found = False
+    for k in range(mechanism.frictions.element.shape[0]):
+        found = found or mechanism.frictions.takes[k] != NORMAL
+    return found
+
+
+@kernel
+def roughness_of_slopes(mechanism: Mechanism, stepper: Radau, first: int) -> float:
+    """Return the ratio of the highest terms of interpolation polynomials through accelerations to their range.
+
+    The accelerations are those at the start of a step, in `stepper.stage`, and at its collocation points, in rotating
+    axes: linear ones with `first` VELOCITY, angular ones with OMEGA. The range is the largest of all components.
+    """
+    nodes, size = stepper.points + 1, stepper.slope.shape[0]
+    term, change, largest = 0.0, 0.0, 0.0
+    for block in range(mechanism.constants.shape[0] // CON):
+        for o in range(block * STATE + 8 * first, block * STATE + 8 * first + 24):
+            low = high = at(stepper.stage, o)
+            last, other = at(stepper.highest, 0) * low, at(stepper.highest, nodes) * low
+            for i in range(stepper.points):
+                value = at(stepper.f, i * size + o)
+                low, high = min(low, value), max(high, value)
+                last += at(stepper.highest, 1 + i) * value
+                other += at(stepper.highest, nodes + 1 + i) * value
+            term = max(term, abs(last), abs(other))
+            change, largest = max(change, high - low), max(largest, abs(low), abs(high))
+    return term / change if change > ROUND_OFF * largest else 0.0
 
 
 @kernel

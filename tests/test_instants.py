@@ -331,3 +331,15 @@ def test_a_function_that_jumps_at_an_output(kind):
     error = np.abs(at["puck"].position[:, 0] - position(times))
     assert error.max() < 1e-11
     assert (error < at.uncertainty).all()
+
+
+def test_runs_join_where_friction_has_stopped_a_body():
+    """Its velocity there is round-off, such as 1e-79 m/s."""
+    block = quirk.Body.box("block", 1.0, [0.1, 0.1, 0.1], velocity=[1.0, 0, 0])
+    rail = quirk.Prismatic("rail", quirk.GROUND, block, axis="x")
+    system = quirk.System([block, rail, quirk.Friction("rub", rail, 0.3)], gravity=[0, 0, -9.81])
+    first = quirk.simulate(system, 1.0, output=0.1)
+    second = quirk.simulate(system, 1.0, start=1.0, initial_state=first.state_at(), output=0.1)
+    whole = quirk.join(first, second)
+    assert whole.time[-1] == 2.0 and whole["rub"].sticking[-1]
+    assert whole["block"].position[-1, 0] == pytest.approx(1 / (2 * 0.3 * 9.81), rel=1e-6)

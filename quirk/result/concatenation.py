@@ -79,7 +79,8 @@ def join(first: Result, *others: Result) -> Result:
                 raise InputError(f"{which} is of another system: {difference_text(found)}")
             taken = [_in_system(segment, first.system, result) for segment in taken]
         _check_time(which, end, result)
-        _check_state(which, end.state_at(), result.state_at(0), first._model.length)
+        duration = float(result.time[-1] - end.time[0])
+        _check_state(which, end.state_at(), result.state_at(0), first._model.length, duration)
         segments += _starting_at(taken, float(end.time[-1]))
         end = result
     if any(result._sensitivities is not None or result._judged is not None for result in results):
@@ -135,13 +136,16 @@ def _check_time(title: str, previous: Result, following: Result) -> None:
         )
 
 
-def _check_state(title: str, final: State, initial: State, length: float) -> None:
+def _check_state(title: str, final: State, initial: State, length: float, duration: float) -> None:
     """Raise an InputError if the initial state of a run differs from the final state of the previous run.
 
-    `title` is the name of the run in the message; `length` is the characteristic length of the system, m.
+    `title` is the name of the run in the message; `length` is the characteristic length of the system, m, and
+    `duration` the time of both runs, s.
     """
     cure = "start it there, with initial_state=before.state_at()"
     speed = max(float(np.abs(final.velocity).max()), length * float(np.abs(final.angular_velocity).max()))
+    # At slower speeds nothing moves by more than the tolerance of positions.
+    speed = max(speed, length / duration) if duration > 0 else speed
     far = max(length, 1e-6 * float(np.abs(final.position).max()))
     sign = np.sign((final.orientation * initial.orientation).sum(axis=1, keepdims=True))
     for what, missed, size in (

@@ -97,15 +97,13 @@ class Observation:
         """
         self._solver, model, self._shared = solver, solver.model, dict[int, Reading]()
         acting, undetermined = {element.name for element, _ in model.forces}, has_shared_loads(solver)
-        for k, (name, quantity) in enumerate(zip(self.names, self._quantities, strict=True)):
+        for k, quantity in enumerate(self._quantities):
             if not isinstance(quantity, Reading) or quantity.of is None or quantity.of.name in acting:
                 continue
-            placed = quantity.of.name in model.joint_rows
-            if self._result is not None and quantity.quantity in LOADS and (undetermined or not placed):
-                placed = bool(self._result().active(quantity.of.name)[0])
+            shares = quantity.quantity in LOADS and (undetermined or quantity.of.name not in model.joint_rows)
+            # Loads of disabled parts and open contacts are zero.
+            if shares and self._result is not None and self._result().active(quantity.of.name)[0]:
                 self._shared[k] = quantity
-            if not placed:
-                raise InputError(f"{OWNER}: {name}: {quantity.of} is not active now, and carries no load")
         guards = [EventFunction(k, OWNER, quantity, 0, False) for k, quantity in enumerate(self._quantities)]
         self._monitor = EventMonitor(guards, solver)
         reads = any(isinstance(quantity, Reading) for quantity in self._quantities)

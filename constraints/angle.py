@@ -6,12 +6,16 @@ their gradient with respect to body poses.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..autodiff.jet import Jet, where
 from .primitives import X, Y, Z
+from .relative import crossed
+
+if TYPE_CHECKING:
+    from .constraint import Constraint
 
 # An angle is halved HALVINGS times, then computed from its tangent by a power series of TERMS terms. The result is
 # accurate to round-off for angles up to pi.
@@ -54,6 +58,14 @@ def free_angle(i: Any, j: Any, axis: int, of_three: bool) -> Jet:
     The angle is one of the 1-2-3 angles if `of_three` is true, otherwise the twist about the axis.
     """
     return angles_123(i, j)[axis] if of_three else twist(i, j, axis)
+
+
+def counts_turns(constraint: Constraint, axis: int) -> bool:
+    """Whether the relative angle of a constraint about `axis` (X, Y or Z) can exceed a turn, and is counted over turns.
+
+    This holds for the first and third 1-2-3 angle, and for both angles of a universal joint.
+    """
+    return axis != (Z if crossed(constraint) else Y)
 
 
 def gradients_123(x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

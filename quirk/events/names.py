@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from ..autodiff.jet import Jet
 from ..bodies.body import Body, Ground
 from ..constraints import Constraint, Joint
+from ..constraints.angle import counts_turns
 from ..constraints.unilateral import Unilateral
 from ..errors import InputError
 from ..forces import ForceElement
@@ -301,19 +302,32 @@ def _of_constraint(
     if len(words) == 1 and words[0] in OF_JOINTS:
         what, rate = OF_JOINTS[words[0]]
         if what == "distance" or _free_axis(constraint, what) is not None:
-            joint = constraint if isinstance(constraint, Joint) and what == "angle" and not rate else None
-            if joint is not None:
-                degrees.counting_turns(title, "level", level)
-            parts = {name: constraint}
-            return Quantity(event, title, Read(name, what, rate=rate), level, parts, joint, of_user=False)
+            axis = _free_axis(constraint, what) if what == "angle" else None
+            read = Read(name, what, rate=rate)
+            if axis is not None and not counts_turns(constraint, axis):
+                # The second 1-2-3 angle, between -90 and 90 degrees; the rotation about the axis may exceed that.
+                read = Read(name, "rotation", axis, rate)
+            return _of_frames(title, event, read, level, constraint, None if rate else axis)
     if len(path) == 2 and path[0] in ("displacement", "rotation") and path[1] in AXES:
-        parts = {name: constraint}
-        if path[0] == "rotation":
-            degrees.counting_turns(title, "level", level)
-        return Quantity(event, title, Read(name, path[0], AXES[path[1]]), level, parts, of_user=False)
+        read, axis = Read(name, path[0], AXES[path[1]]), AXES[path[1]] if path[0] == "rotation" else None
+        return _of_frames(title, event, read, level, constraint, axis)
     free = [f"{name}.{kind}" for kind in OF_JOINTS if _free_axis(constraint, OF_JOINTS[kind][0]) is not None]
     others = ["distance", "displacement.x", "rotation.x", "force", "force.x", "torque", "torque.x"]
     raise _unknown(title, text, [*free, *(f"{name}.{what}" for what in others)])
+
+
+def _of_frames(title: str, event: str, read: Read, level: float, constraint: Constraint, axis: int | None) -> Quantity:
+    """Return the watched quantity `read` of the relative pose or motion of both frames of a constraint.
+
+    `axis` is the index 0, 1 or 2 of the angle that is read among the 1-2-3 angles of the constraint, or None for a
+    quantity that is no angle.
+    """
+    parts = {constraint.name: constraint}
+    if axis is not None:
+        degrees.counting_turns(title, "level", level)
+        if counts_turns(constraint, axis):
+            return Quantity(event, title, read, level, parts, constraint, axis, of_user=False)
+    return Quantity(event, title, read, level, parts, of_user=False)
 
 
 def _free_axis(constraint: Constraint, kind: str) -> int | None:

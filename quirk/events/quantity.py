@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ import numpy as np
 from ..autodiff.jet import Jet, where
 from ..bodies.body import GROUND, Body, Ground
 from ..bodies.frame import Frame
-from ..constraints import Joint
+from ..constraints import Constraint
+from ..constraints.angle import counts_turns
 from ..constraints.relation import Relation, frame_numbers
+from ..constraints.relative import crossed
 from ..constraints.unilateral import Unilateral
 from ..errors import InputError
 from ..forces import ForceElement
@@ -28,6 +31,33 @@ from .dimension import Dimension
 
 # User function f(t, state) of the time, s, and a `StateView`.
 Function = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True)
+class WatchedAngle:
+    """Joint angle with all turns counted that determines a watched quantity: a factor times the angle, plus an offset.
+
+    Attributes
+    ----------
+    joint : name of the constraint with the angle
+    axis : index 0, 1 or 2 of the angle among the 1-2-3 angles of the constraint, or the angles of a cross
+    factor, offset : coefficients of the quantity; the offset is in rad
+    """
+
+    joint: str
+    axis: int
+    factor: float = 1.0
+    offset: float = 0.0
+
+    def near(self, angles: Mapping[str, Any]) -> float:
+        """Return the quantity, rad, for the 1-2-3 angles (3,), rad, of joints by name; zero for an unknown joint."""
+        known = angles.get(self.joint)
+        return 0.0 if known is None else self.factor * float(known[self.axis]) + self.offset
+
+    def rate(self, rates: Mapping[str, Any]) -> float:
+        """Return the rate of the quantity, rad/s, for the rates (3,), rad/s, of the 1-2-3 angles of joints by name."""
+        known = rates.get(self.joint)
+        return 0.0 if known is None else self.factor * float(known[self.axis])
 
 
 class Quantity(ForceElement):
@@ -43,7 +73,8 @@ class Quantity(ForceElement):
     function : function of the time, s, and a `StateView` that returns the value
     level : value at which the event occurs
     parts : bodies and constraints that the function may use, by name
-    joint : joint whose angle is the value, with all turns counted, or None
+    joint : constraint whose relative angle is the value, with all turns counted, or None
+    axis : index 0, 1 or 2 of this angle among the 1-2-3 angles of the constraint, or None
     of_user : whether the function is user-defined
     """
 
@@ -60,12 +91,13 @@ class Quantity(ForceElement):
         function: Function,
         level: float,
         parts: Mapping[str, Any],
-        joint: Joint | None = None,
+        joint: Constraint | None = None,
+        axis: int | None = None,
         *,
         of_user: bool = True,
     ) -> None:
         self.function, self.level, self.parts, self.title = function, level, dict(parts), title
-        self.joint, self.axis = joint, None if joint is None else joint.rotation_axis
+        self.joint, self.axis = joint, axis
         self.written_by_user = of_user
         self.turning = () if joint is None else (0,)
         bodies = [body for part in parts.values() for body in _bodies_of(part)]
@@ -116,7 +148,7 @@ class Quantity(ForceElement):
         The list is empty if the quantity is not a joint angle. `angles` are the 1-2-3 angles (3,), rad, of joints by
         name, with all turns counted.
         """
-        return [angle - self.level for angle in self.turn_rates(angles)]
+        return [self.watched_angle.near(angles)] if self.turning else []
 
     def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
         """Return the rate of the watched joint angle, rad/s, as a list of one float.
@@ -124,10 +156,13 @@ class Quantity(ForceElement):
         The list is empty if the quantity is not a joint angle. `rates` are the rates (3,), rad/s, of the 1-2-3 angles
         of joints by name.
         """
-        if self.joint is None:
-            return []
-        known = rates.get(self.joint.name)
-        return [0.0 if known is None else float(known[self.axis])]
+        return [self.watched_angle.rate(rates)] if self.turning else []
+
+    @property
+    def watched_angle(self) -> WatchedAngle:
+        """The joint angle that is the value; only for a quantity with a `joint`."""
+        assert self.joint is not None and self.axis is not None
+        return WatchedAngle(self.joint.name, self.axis, offset=-self.level)
 
     @property
     def built_in(self) -> bool:
@@ -148,13 +183,14 @@ class Quantity(ForceElement):
     def structure(self) -> tuple[Any, ...]:
         """Key of the compiled code: all properties of the law that determine its code, except values of parameters.
 
-        It includes the frames and free axes of the constraints that the function may use.
+        It includes the frames, free axes and kinds of angles of the constraints that the function may use.
         """
         constraints = [part for part in self.parts.values() if not isinstance(part, Body | Ground)]
         frames = [frame for part in constraints for frame in (part.frame_i, part.frame_j)]
         free = ("rotation_axis", "translation_axis", "of_three")
         coordinates = [getattr(part, attribute, None) for part in constraints for attribute in free]
-        return *super().structure, *coordinates, *(frame_numbers(frame).tobytes() for frame in frames)
+        crosses = [crossed(part) for part in constraints]
+        return *super().structure, *coordinates, *crosses, *(frame_numbers(frame).tobytes() for frame in frames)
 
     def as_law(self, traced: bool) -> Quantity:
         """Return the quantity itself: its method `coordinate` already calls a compilable copy of the user function.
@@ -195,9 +231,9 @@ class Gap(ForceElement):
         self.function, self.of_source = relation.function, relation.source
         self.numbers_of_gap, self.slack = np.array(relation.numbers), slack
         self.title = f"{constraint}"
-        self.axis = constraint.turning
-        self.turned_joint = None if constraint.joint is None else constraint.joint.name
-        self.turning = () if constraint.turning is None else (0,)
+        self.axis, joint = constraint.turning, constraint.joint
+        self.turned_joint = None if joint is None else joint.name
+        self.turning = (0,) if joint is not None and self.axis is not None and counts_turns(joint, self.axis) else ()
         self.undefined = relation.undefined or "its gap is not a number"
         super().__init__(constraint.name, *constraint.ends)
 
@@ -222,11 +258,7 @@ class Gap(ForceElement):
         The list is empty for gaps that are not angles. `angles` are the 1-2-3 angles (3,), rad, of joints by name, with
         all turns counted.
         """
-        if not self.turning:
-            return []
-        sign, limit = (float(x) for x in self.numbers_of_gap)
-        known = angles.get(str(self.turned_joint))
-        return [0.0 if known is None else sign * (float(known[self.axis]) - limit) + self.slack]
+        return [self.watched_angle.near(angles)] if self.turning else []
 
     def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
         """Return the rate of the joint's distance from its limit, rad/s, as a list of one float.
@@ -234,8 +266,14 @@ class Gap(ForceElement):
         The list is empty for gaps that are not angles. `rates` are the rates (3,), rad/s, of the 1-2-3 angles of joints
         by name.
         """
-        sign, known = float(self.numbers_of_gap[0]), rates.get(str(self.turned_joint))
-        return [0.0 if known is None else sign * float(known[self.axis])] if self.turning else []
+        return [self.watched_angle.rate(rates)] if self.turning else []
+
+    @property
+    def watched_angle(self) -> WatchedAngle:
+        """The joint angle on which the gap depends; only for the gap of an angle from its limit."""
+        assert self.turned_joint is not None and self.axis is not None
+        sign, limit = (float(x) for x in self.numbers_of_gap)
+        return WatchedAngle(self.turned_joint, self.axis, sign, self.slack - sign * limit)
 
     @property
     def built_in(self) -> bool:
@@ -247,7 +285,7 @@ class Gap(ForceElement):
         """Dimension of the gap; unknown for user-defined functions."""
         if self.of_source is not None:
             return Dimension.UNKNOWN
-        return Dimension.ANGLE if self.turning else Dimension.LENGTH
+        return Dimension.LENGTH if self.axis is None else Dimension.ANGLE
 
     @property
     def sources(self) -> list[Any]:

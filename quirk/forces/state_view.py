@@ -14,7 +14,9 @@ import numpy as np
 from ..autodiff.jet import Jet
 from ..bodies.frame import Frame
 from ..constraints import Constraint, Joint
-from ..constraints.angle import angles_123, free_angle
+from ..constraints.angle import angles_123, cross_angle, free_angle
+from ..constraints.primitives import X, Y
+from ..constraints.relative import crossed
 from ..errors import InputError
 from ..functions.tracer import refusing
 from ..functions.tracer_conversions import traced_arguments, untraced
@@ -130,7 +132,8 @@ class JointNow:
     travel : m, along the joint's single free axis
     angle_rate, travel_rate : rad/s and m/s
     displacement : (3,) position of the origin of frame j, in frame i, m
-    rotation : (3,) 1-2-3 angles of frame j relative to frame i, rad
+    rotation : (3,) 1-2-3 angles of frame j relative to frame i, rad, in (-pi, pi]; of a universal joint, the angles
+        about its two axes and zero
     distance : distance between the origins of both frames, m
     tilt : one minus the cosine of the rotation angle between the frames
     """
@@ -173,7 +176,14 @@ class JointNow:
 
     @property
     def rotation(self) -> Any:
-        """1-2-3 angles (3,) of frame j relative to frame i, rad."""
+        """1-2-3 angles (3,) of frame j relative to frame i, rad, in (-pi, pi].
+
+        For a `Universal` these are the angles about its two axes and zero. The named quantities, such as
+        "hinge.rotation.z", count revolutions and are continuous.
+        """
+        if crossed(self._constraint):
+            first, second = (cross_angle(self._i, self._j, axis) for axis in (X, Y))
+            return np.array([first, second, 0.0 * first], dtype=object)
         return np.array(angles_123(self._i, self._j), dtype=object)
 
     @property

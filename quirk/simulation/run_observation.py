@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
 from ..constraints.sticking import Sticking
 from ..constraints.unilateral import Unilateral
+from ..dynamics.model.joint_angles import polar_sign
 from ..dynamics.plant import CompiledModel
 from ..dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
 from ..dynamics.sparse.solver.solver import Solver
-from ..dynamics.sparse.stepping.compiled_run import CompiledRun
 from ..dynamics.sparse.stepping.event_functions import laws_at, quantities_at
+from ..dynamics.sparse.stepping.pausing_run import PausingRun
 from ..dynamics.sparse.stepping.watched_quantities import EventFunction, EventMonitor
 from ..errors import InputError
 from ..events.names import LOADS, Reading, named
-from ..events.quantity import Gap, Quantity
 from ..forces import ForceElement
 from ..jit.compilation import machine_code
 from ..result.result import Result
@@ -64,7 +63,7 @@ class Observation:
     def __call__(self) -> np.ndarray:
         """Return the present values (k,) of the quantities."""
         run = self._run
-        current: CompiledRun = run.current
+        current: PausingRun = run.current
         plant = run.plant if self._plant_now is None else self._plant_now()
         solver = self._observers.of(plant)
         if solver is not self._solver:
@@ -77,6 +76,8 @@ class Observation:
                 angle = (quadrant(2 * k) + 0.5 + sign * (quadrant(2 * k + 1) + 0.5)) * QUARTER + whole(k, axis)
                 inputs[place], inputs[place + 1], inputs[place + 2] = factor * angle + offset, 0.0, t
         if self._evaluates:
+            if solver.model.reads_angles:
+                solver.applied.refer(t, current.present_angles)
             with self._monitor.laws.calling(), solver.applied.calling():
                 quantities_at(solver.mechanism, self._monitor.table, t, y, self._out)
         else:
@@ -90,7 +91,7 @@ class Observation:
     def __repr__(self) -> str:
         return f"<Observation: {', '.join(self.names)}>"
 
-    def _prepare(self, solver: Solver, current: CompiledRun) -> None:
+    def _prepare(self, solver: Solver, current: PausingRun) -> None:
         """Prepare the evaluation of the quantities for the presently active constraints and forces.
 
         `solver` is their solver, and `current` the run object that integrates the motion.
@@ -123,7 +124,9 @@ class Observation:
         for e, quantity in enumerate(laws):
             if quantity.turning:
                 place = int(self._laws.entries[ELEMENT_SIZE * e + INPUT]) + quantity.layout().parameters
-                self._turning.append((place, *_turns(quantity, model.joints)))
+                angle = quantity.watched_angle
+                joint, sign = model.joints.number[angle.joint], polar_sign(angle.axis)
+                self._turning.append((place, joint, angle.axis, sign, angle.factor, angle.offset))
 
 
 def has_shared_loads(solver: Solver) -> bool:
@@ -146,21 +149,3 @@ def _shown(result: Result, reading: Reading) -> float:
     if reading.quantity == "torque" and isinstance(reading.of, ForceElement):
         load = load + np.cross(view._arm(view._end(-1))[0], view.force()[0])
     return float(np.linalg.norm(load) if reading.axis is None else load[reading.axis])
-
-
-def _turns(quantity: Quantity | Gap, joints: Any) -> tuple[int, int, float, float, float]:
-    """Return the coefficients of a quantity that depends on counted turns: joint, axis, sign, factor and offset.
-
-    The joint is given by its index among `joints`, the joints with counted turns. The joint angle about the axis is the
-    sum (sign 1) or the difference (sign -1) of the joint's two polar angles; the quantity is the factor times this
-    angle, plus the offset.
-    """
-    factor, offset = 1.0, 0.0
-    if isinstance(quantity, Gap):
-        sign, limit = (float(x) for x in quantity.numbers_of_gap)
-        name, factor, offset = str(quantity.turned_joint), sign, quantity.slack - sign * limit
-    else:
-        assert quantity.joint is not None
-        name = quantity.joint.name
-    k, axis = joints.number[name], int(quantity.axis or 0)
-    return k, axis, 1.0 if axis == 0 else -1.0, factor, offset

@@ -241,6 +241,14 @@ class Turns:
         return self.joints.angles(self.joints.plane_vectors(orientation), self.quadrants[row]) + self.whole
 
 
+def polar_sign(axis: int) -> float:
+    """Return 1 if a counted joint angle is the sum of both polar angles of the plane vectors, -1 if their difference.
+
+    `axis` is the index 0, 1 or 2 of the angle.
+    """
+    return 1.0 if axis == 0 else -1.0
+
+
 def angles_at(model: Model, state: State, t: float) -> np.ndarray:
     """Return the angles (K, 3), rad, of all K joints at a state, with full turns.
 

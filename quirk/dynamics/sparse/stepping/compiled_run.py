@@ -117,6 +117,7 @@ class CompiledRun:
         self.search.clear()
         self._begun = False
         self.watch.take(resume.sides)
+        self.watch.count_from(self.whole)
         self.run = self.method.start(self.run, t, resume.costs)
 
     def _begin(self) -> None:

@@ -20,10 +20,8 @@ from quirk.jit.simd import at, put
 from ..kernels.applied import (
     ELEMENT_SIZE,
     OUTPUT,
-    REFERENCE_AT,
     SIDE,
     SIDE_END,
-    TURN_ENTRIES,
     Forces,
     run_law,
 )
@@ -46,6 +44,33 @@ AT_ZERO, BY_A_JUMP = 1, 2
 
 
 @record
+class WatchedTurns(NamedTuple):
+    """Event functions that depend on a joint angle with all turns counted: a factor times the angle, plus an offset.
+
+    There are T such functions, and K joints with counted angles, see `dynamics.model.revolution_counter`. The angle is
+    the sum or the difference of the polar angles of the two plane vectors of a joint, plus the full turns before the
+    start of the count.
+
+    Attributes
+    ----------
+    joint : (T,) index of the joint
+    sign : (T,) 1 for the sum of the polar angles, -1 for their difference
+    factor, offset : (T,) coefficients of the function; the offset is in the unit of the function
+    whole : (T,) full turns of the joint angle before the start of the count, rad
+    quadrants : (2 K,) scratch array for the quadrants of the plane vectors at a state within a step
+    lead : (2 K,) scratch array for differences of extrapolated and counted polar angles
+    """
+
+    joint: np.ndarray
+    sign: np.ndarray
+    factor: np.ndarray
+    offset: np.ndarray
+    whole: np.ndarray
+    quadrants: np.ndarray
+    lead: np.ndarray
+
+
+@record
 class WatchedTables(NamedTuple):
     """Tables of Q event functions: first those with laws, then those read from an evaluation of the state.
 
@@ -65,7 +90,7 @@ class WatchedTables(NamedTuple):
     natural_scale : (Q,) largest magnitude so far of the positions or velocities in the system that have this dimension,
         at least that of the level of the event; 0 if the dimension is unknown
     change : (Q,) magnitude of the change in the previous step
-    turning : indices of the functions that count full turns
+    turns : functions that count full turns, in the order of `laws.turns`
     built_in : (Q,) whether the function varies no faster than the motion of bodies
     start, middle, end : (2 Q,) value and rate of each function at the start, middle and end of the step; unknown rates
         are NaN
@@ -87,7 +112,7 @@ class WatchedTables(NamedTuple):
     dimension: np.ndarray
     natural_scale: np.ndarray
     change: np.ndarray
-    turning: np.ndarray
+    turns: WatchedTurns
     built_in: np.ndarray
     start: np.ndarray
     middle: np.ndarray
@@ -132,19 +157,6 @@ def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: 
     put(laws.outputs, first, math.nan)  # remains nan if the function fails
     run_law(laws, e, t, y, mechanism.work.kin)
     return at(laws.outputs, first), at(laws.outputs, first + 1)
-
-
-@kernel
-def set_turn_reference(watched: WatchedTables, t: float, values_and_rates: np.ndarray) -> None:
-    """Store the current values and rates of the event functions that count full turns, as reference for the count.
-
-    `values_and_rates` (2 Q,) contains the values and rates of all Q event functions at time t (s).
-    """
-    for n in range(watched.turning.shape[0]):
-        e, o = watched.turning[n], watched.laws.turns[TURN_ENTRIES * n + REFERENCE_AT]
-        put(watched.laws.inputs, o, at(values_and_rates, 2 * e))
-        put(watched.laws.inputs, o + 1, at(values_and_rates, 2 * e + 1))
-        put(watched.laws.inputs, o + 2, t)
 
 
 @component(effort=4)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from quirk.dynamics.model.revolution_counter import begin_step
 from quirk.integrators.breaks import SMALLEST_STEP_ULPS
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, put
@@ -25,12 +26,11 @@ from .event_functions import (
     SAMPLES,
     WatchedTables,
     energy,
-    set_turn_reference,
-    values,
 )
 from .event_roots import next_crossing, project_watched_state
 from .event_scales import update_scales
 from .event_sides import AT_ONCE, record_crossing
+from .event_turns import values_within
 from .method_kernels import between, estimate, parts
 from .run_state import RunState, Settings, StepOutcome, StepPosition
 
@@ -61,7 +61,7 @@ def resolved(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
         return True
     for x in PROBED:
         estimate(stepper, run, x, h, watched.state)
-        values(mechanism, watched, run.clock.t + x * h, watched.state, settings.alpha, settings.beta, watched.samples)
+        values_within(mechanism, settings, run, run.clock.t + x * h, watched.state, watched.samples)
         for e in range(watched.side.shape[0]):
             if watched.built_in[e] != 0 or not math.isnan(at(watched.end, 2 * e + 1)):
                 continue
@@ -87,7 +87,7 @@ def sample(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState
         between(mechanism, stepper, settings, run, t, watched.state)
         run.counts.position = StepPosition.DENSE
         project_watched_state(mechanism, settings, run, t)
-        values(mechanism, watched, t, watched.state, settings.alpha, settings.beta, watched.middle)
+        values_within(mechanism, settings, run, t, watched.state, watched.middle)
         for o in range(size):
             put(watched.samples, m * size + o, at(watched.middle, o))
 
@@ -263,7 +263,6 @@ def sample_count(settings: Settings, h: float, may: bool) -> int:
 def start_next_step(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
     """Copy the values of event functions from the end of a step to the start of the next; update their magnitudes."""
     watched, count = run.watched, run.watched.side.shape[0]
-    set_turn_reference(watched, run.clock.t_new, watched.end)
     for e in range(count):
         watched.change[e] = abs(at(watched.end, 2 * e) - at(watched.start, 2 * e))
     for o in range(2 * count):
@@ -279,16 +278,17 @@ def search_for_events(mechanism: Mechanism, stepper: Any, settings: Settings, ru
     stored in clock.cap, and counts.position becomes BETWEEN.
     """
     watched, clock, counts = run.watched, run.clock, run.counts
-    h, alpha, beta = clock.t_new - clock.t, settings.alpha, settings.beta
+    h = clock.t_new - clock.t
     if watched.side.shape[0] == 0:
         return StepOutcome.GONE_ON
-    known = values(mechanism, watched, clock.t_new, run.y_new, alpha, beta, watched.end)
+    begin_step(run.counter, run.y, run.y_new, h)
+    known = values_within(mechanism, settings, run, clock.t_new, run.y_new, watched.end)
     long_step = parts(mechanism, stepper, settings, run) > 1
     near = any_near_zero(watched, h, long_step)
     if near:
         estimate(stepper, run, 0.5, h, watched.state)
         project_watched_state(mechanism, settings, run, clock.t + 0.5 * h)
-        known = values(mechanism, watched, clock.t + 0.5 * h, watched.state, alpha, beta, watched.middle) and known
+        known = values_within(mechanism, settings, run, clock.t + 0.5 * h, watched.state, watched.middle) and known
     if run.stop[0] != 0:
         counts.position = StepPosition.BETWEEN
         return StepOutcome.STOPPED
@@ -308,7 +308,7 @@ def search_for_events(mechanism: Mechanism, stepper: Any, settings: Settings, ru
             counts.position = StepPosition.BETWEEN
             return StepOutcome.GONE_ON
         reason = record_crossings(mechanism, stepper, settings, run, together)
-        values(mechanism, watched, clock.t_new, run.y_new, alpha, beta, watched.end)
+        values_within(mechanism, settings, run, clock.t_new, run.y_new, watched.end)
         # States within the step must be bit-identical with those of a run without events.
         counts.position = StepPosition.TAKEN
     start_next_step(mechanism, settings, run)

@@ -11,7 +11,7 @@ from quirk.jit.simd import at
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
 from .crossing_tests import may_cross, may_cross_between, noise
-from .event_functions import prepare, value_of
+from .event_turns import value_within
 from .method_kernels import between
 from .run_state import RunState, Settings, StepPosition
 from .step_control import keeps_to_constraints
@@ -38,13 +38,10 @@ def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunStat
 
     The state is computed by the continuous extension and projected onto the constraints.
     """
-    watched = run.watched
-    between(mechanism, stepper, settings, run, t, watched.state)
+    between(mechanism, stepper, settings, run, t, run.watched.state)
     run.counts.position = StepPosition.DENSE
     project_watched_state(mechanism, settings, run, t)
-    prepare(mechanism, watched, t, watched.state, settings.alpha, settings.beta)
-    value, _ = value_of(mechanism, watched, e, t, watched.state)
-    return value
+    return value_within(mechanism, settings, run, e, t, run.watched.state)
 
 
 @kernel

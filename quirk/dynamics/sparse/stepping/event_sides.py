@@ -7,8 +7,9 @@ from quirk.jit.simd import at, put
 
 from ..kernels.mechanism import Mechanism
 from .crossing_tests import noise, sign
-from .event_functions import BY_A_JUMP, NOTED, TOTAL, WAY, WHEN, WHICH, energy, set_turn_reference, values
+from .event_functions import BY_A_JUMP, NOTED, TOTAL, WAY, WHEN, WHICH, energy
 from .event_scales import update_scales
+from .event_turns import values_within
 from .run_state import RunState, Settings, StepOutcome
 
 # A function counts as zero at the start of a step if it would reach zero, at its rate, within this fraction of the
@@ -45,9 +46,8 @@ def determine_signs(mechanism: Mechanism, settings: Settings, run: RunState) -> 
     """
     watched, clock, reason = run.watched, run.clock, StepOutcome.GONE_ON
     run.counts.unsettled = 0
-    if not values(mechanism, watched, clock.t, run.y, settings.alpha, settings.beta, watched.start):
+    if not values_within(mechanism, settings, run, clock.t, run.y, watched.start):
         return StepOutcome.UNDEFINED
-    set_turn_reference(watched, clock.t, watched.start)
     update_scales(mechanism, settings, run, run.y)
     for e in range(watched.side.shape[0]):
         g, rate, before = at(watched.start, 2 * e), at(watched.start, 2 * e + 1), watched.side[e]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from quirk.dynamics.model.joint_angles import Turns
 from quirk.integrators import Taylor
 from quirk.integrators.breaks import PARTS
 
@@ -169,6 +170,13 @@ class PausingRun(CompiledRun):
         """
         counter = self.run.counter
         return counter.kept[: len(counter.quadrants)] if self.paused else counter.quadrants
+
+    @property
+    def present_angles(self) -> np.ndarray:
+        """Angles (K, 3), rad, of K joints at the time `present_time`, with full turns."""
+        model, flat = self.solver.model, self.output.rows(self.present_lanes)[0]
+        turns = Turns(model.joints, self.present_quadrants.reshape(1, -1, 2), self.whole)
+        return turns.angles(model.auxiliary.state(flat).orientation, 0)
 
     def store_present_state(self) -> None:
         """Store the state at the time `present_time` as output."""

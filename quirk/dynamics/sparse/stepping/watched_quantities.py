@@ -11,17 +11,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quirk.dynamics.model.auxiliary_states import AuxiliaryStates
+from quirk.dynamics.model.joint_angles import CountedJoints, polar_sign
 from quirk.dynamics.model.model import Model
 from quirk.errors import InputError
 from quirk.events.dimension import Dimension
 from quirk.events.names import Reading
+from quirk.events.quantity import WatchedAngle
 from quirk.forces import ForceElement
 from quirk.jit.simd import aligned
 
 from ..codegen.force_functions import Applied
 from ..solver.solver import Solver
 from ..symbolic.tables_of_readings import flat_readings
-from .event_functions import MOST_CROSSINGS, MOST_SAMPLES, NOTED, WAY, WHEN, WHICH, WatchedTables
+from .event_functions import MOST_CROSSINGS, MOST_SAMPLES, NOTED, WAY, WHEN, WHICH, WatchedTables, WatchedTurns
 
 # For event functions by key: sign, rate at a crossing that has just happened, largest magnitude so far, and natural
 # scale.
@@ -82,12 +84,13 @@ class EventMonitor:
 
     def __init__(self, guards: Sequence[EventFunction], solver: Solver) -> None:
         self.guards = sorted(guards, key=lambda guard: isinstance(guard.quantity, Reading))
-        quantities = [guard.quantity for guard in guards if isinstance(guard.quantity, ForceElement)]
+        quantities = [guard.quantity for guard in guards if not isinstance(guard.quantity, Reading)]
         readings = [guard.quantity for guard in guards if isinstance(guard.quantity, Reading)]
         self.laws = Applied(_as_forces(solver.model, quantities), solver.slots, solver.tables.row_lane, solver.refuse)
         # Shared with the forces, so that one flag stops all callbacks.
         self.laws.stop = solver.applied.stop
-        count = len(guards)
+        count, angles = len(guards), [one.watched_angle for one in quantities if one.turning]
+        self._axes = np.array([angle.axis for angle in angles], dtype=np.int64)
         self.table = WatchedTables(
             laws=self.laws.table,
             readings=flat_readings(readings, solver.model, solver.tables, solver.applied.table),
@@ -103,7 +106,7 @@ class EventMonitor:
             dimension=np.array([guard.dimension for guard in self.guards], dtype=np.int64),
             natural_scale=np.zeros(count),
             change=np.full(count, np.inf),
-            turning=np.array([e for e, one in enumerate(quantities) if one.turning], dtype=np.int64),
+            turns=_watched_turns(angles, solver.model.joints),
             start=np.zeros(2 * count),
             middle=np.zeros(2 * count),
             end=np.zeros(2 * count),
@@ -114,6 +117,10 @@ class EventMonitor:
             hit=np.zeros(count, dtype=np.int64),
             at_speed=np.zeros(count),
         )
+
+    def count_from(self, whole: np.ndarray) -> None:
+        """Set the full turns (K, 3), rad, that the angles of K joints have made before the start of the count."""
+        self.table.turns.whole[:] = whole[self.table.turns.joint, self._axes]
 
     @property
     def sides(self) -> Sides:
@@ -156,6 +163,19 @@ class EventMonitor:
         if bad.size:
             return InputError(f"{self.guards[bad[0]].title}: its function is not a number at t = {t:.9g} s")
         return None
+
+
+def _watched_turns(angles: Sequence[WatchedAngle], joints: CountedJoints) -> WatchedTurns:
+    """Return the tables of the event functions that depend on joint angles with all turns counted."""
+    return WatchedTurns(
+        joint=np.array([joints.number[angle.joint] for angle in angles], dtype=np.int64),
+        sign=np.array([polar_sign(angle.axis) for angle in angles], dtype=float),
+        factor=np.array([angle.factor for angle in angles], dtype=float),
+        offset=np.array([angle.offset for angle in angles], dtype=float),
+        whole=np.zeros(len(angles)),
+        quadrants=np.zeros(2 * len(joints.ends), dtype=np.int64),
+        lead=np.zeros(2 * len(joints.ends)),
+    )
 
 
 def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:

@@ -16,7 +16,7 @@ from quirk.dynamics.model.model import Model
 from quirk.errors import InputError
 from quirk.events.dimension import Dimension
 from quirk.events.names import Reading
-from quirk.events.quantity import WatchedAngle
+from quirk.events.quantity import Gap, Quantity, WatchedAngle
 from quirk.forces import ForceElement
 from quirk.jit.simd import aligned
 
@@ -89,7 +89,10 @@ class EventMonitor:
         self.laws = Applied(_as_forces(solver.model, quantities), solver.slots, solver.tables.row_lane, solver.refuse)
         # Shared with the forces, so that one flag stops all callbacks.
         self.laws.stop = solver.applied.stop
-        count, angles = len(guards), [one.watched_angle for one in quantities if one.turning]
+        count, angles = (
+            len(guards),
+            [one.watched_angle for one in quantities if isinstance(one, Quantity | Gap) and one.turning],
+        )
         self._axes = np.array([angle.axis for angle in angles], dtype=np.int64)
         self.table = WatchedTables(
             laws=self.laws.table,

@@ -13,6 +13,7 @@ from ..constraints.sticking import Sticking, StickingBall
 from .element import ForceElement
 from .joint_friction import JointFriction, arm_of
 from .place import Place
+from .slip_direction import friction_direction
 from .stick_slip import LoadShare, StickSlip
 
 
@@ -31,10 +32,11 @@ class BallFriction(JointFriction):
         super().__init__(*arguments, **options)
         self.slip = AboutPoint()
         self.coordinates = ("ahead", "rate_x", "rate_y", "rate_z")
-        # Set by runs: direction of the slip when it began, and angular velocity (rad/s) up to which it is used.
-        self.heading, self.slow = np.zeros(3), 0.0
+        # Set by runs: direction of the slip when it began, angular velocity (rad/s) up to which it is used, and 1 at
+        # the onset of sliding, otherwise 0.
+        self.heading, self.slow, self.begins = np.zeros(3), 0.0, 0.0
         if self.sticks:
-            self.parameters = ("viscous", "coulomb", "static", "stribeck", "heading", "slow")
+            self.parameters = ("viscous", "coulomb", "static", "stribeck", "heading", "slow", "begins")
 
     def __str__(self) -> str:
         return f'JointFriction "{self.name}"'
@@ -53,9 +55,8 @@ class BallFriction(JointFriction):
             # The slip reverses its sense where it passes through zero, where a run stops it.
             size = where(self._ahead(rate) < 0.0, -size, size)
             dry = self._dry_friction(where(moves, size, size * 0.0))
-            torque = [
-                -self.viscous * x - dry * where(moves, x / size, e) for x, e in zip(rate, self.heading, strict=True)
-            ]
+            direction = friction_direction(rate.tolist(), self.heading, self.slow, self.begins, following=1.0)
+            torque = [-self.viscous * x - dry * d for x, d in zip(rate, direction, strict=True)]
         on_j = i.rotation @ np.array(torque, dtype=object)
         return (0, -on_j), (0, on_j)
 
@@ -81,13 +82,15 @@ class BallFriction(JointFriction):
         side: int = 1,
         part: int = 0,
         shares: tuple[LoadShare, ...] | None = None,
+        begins: bool = False,
     ) -> JointFriction:
         """Return a copy of the friction in the sliding state.
 
         `direction` (3,) is the unit vector of the initial slip in frame i. At slip speeds below `floor`, m/s, the
-        friction torque is opposite to `direction`. The other arguments, which apply to contacts, are not used.
+        friction torque is opposite to `direction` or, if the sliding `begins`, to a direction that also depends on the
+        slip, as in `friction_direction`. The other arguments, which apply to contacts, are not used.
         """
-        return _sliding(self, direction, floor)
+        return _sliding(self, direction, floor, begins)
 
     def sticking(
         self,
@@ -117,6 +120,6 @@ def _sticking(friction: BallFriction, which: tuple[int, ...], value: tuple[float
 
 
 @lru_cache(1024)
-def _sliding(friction: BallFriction, direction: tuple[float, ...], floor: float) -> BallFriction:
+def _sliding(friction: BallFriction, direction: tuple[float, ...], floor: float, begins: bool) -> BallFriction:
     known = {"heading": np.array(direction), "floor": floor, "slow": floor / arm_of(friction.joint)}
-    return friction.with_values(known)
+    return friction.with_values({**known, "begins": float(begins)})

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..autodiff.jet import where
 from ..bodies import rotation
 from ..constraints import Contact, Joint, OneSided, Planar, PointOnPlane, Spherical, Universal
 from ..constraints.constraint import initial_point
@@ -22,6 +21,7 @@ from ..constraints.slip import AboutPoint, AlongAxis, OfGap, OfSurfaces, OnPlane
 from ..errors import InputError
 from ..util import validate
 from .place import Place
+from .slip_direction import friction_direction
 from .stick_slip import ACROSS, ALONG, NORMAL, WHOLE, LoadShare, StickSlip
 
 KINDS = "Revolute, Prismatic, Cylindrical, Spherical, PointOnLine, PointOnPlane or Planar"
@@ -76,7 +76,7 @@ class Friction(StickSlip):
     """
 
     # The last three are not used in the law, but for the normal load and the transitions.
-    parameters = ("radii", "direction", "floor", "following", "size", "coefficient", "static", "length")
+    parameters = ("radii", "direction", "floor", "following", "begins", "size", "coefficient", "static", "length")
     aside = ("on", "radius", "takes", "axis", "part", "shares")
     drawing = ""
     sticks = True
@@ -116,9 +116,8 @@ class Friction(StickSlip):
         # weights.
         self.shares: tuple[LoadShare, ...] = ((on.name, 0, (1.0,)),) if self.takes == NORMAL else ()
         self.direction = np.zeros(self.slip.size)
-        # Set by runs: slip below `floor` has the given direction; with `following`, the sense nearer to it; and the
-        # magnitude of the force.
-        self.floor, self.following, self.size = 0.0, 0.0, 0.0
+        # Set by runs: arguments of `friction_direction`, and the magnitude of the force.
+        self.floor, self.following, self.begins, self.size = 0.0, 0.0, 0.0, 0.0
         self.coordinates = ("ahead", *(f"slip_{c + 1}" for c in range(self.slip.size)))
         super().__init__(name, (on.body_i, on.frame_i), (on.body_j, on.frame_j))
 
@@ -139,25 +138,13 @@ class Friction(StickSlip):
         `i` and `j` are the moving frames on both bodies.
         """
         components = self.slip(t, i, j, list(self.radii))
-        sizes = [-self.size * part for part in self._direction([one.rate for one in components])]
+        slip = [one.rate for one in components]
+        direction = friction_direction(slip, self.direction, self.floor, self.begins, self.following)
+        sizes = [-self.size * part for part in direction]
         return [
             (_sum(sizes, [one.force_i for one in components]), _sum(sizes, [one.torque_i for one in components])),
             (_sum(sizes, [one.force for one in components]), _sum(sizes, [one.torque for one in components])),
         ]
-
-    def _direction(self, slip: list[Any]) -> list[Any]:
-        """Return the unit vector along the slip as a list of components; `slip` contains the components in m/s.
-
-        If the slip is at most `self.floor`, m/s, the result is `self.direction`, which runs set to the direction of
-        slip at the start of sliding. With `self.following`, the result is the one of the two unit vectors along the
-        slip that is nearer to `self.direction`, so that it remains continuous when the slip passes through zero.
-        """
-        square = sum(s * s for s in slip)
-        fast = square > self.floor * self.floor
-        size = where(fast, square, square.constant(1.0)).sqrt()
-        ahead = sum(s * e for s, e in zip(slip, self.direction, strict=True))
-        size = where(self.following * ahead < 0.0, -size, size)
-        return [where(fast, s / size, e) for s, e in zip(slip, self.direction, strict=True)]
 
     def shown(self, t: Any, i: Place, j: Place) -> Any:
         """Return the component of slip along `self.direction`, followed by all components of slip, m/s.
@@ -174,6 +161,7 @@ class Friction(StickSlip):
         side: int = 1,
         part: int = 0,
         shares: tuple[LoadShare, ...] | None = None,
+        begins: bool = False,
     ) -> Friction:
         """Return a copy of the friction element in the sliding state, with an initial direction of slip.
 
@@ -185,8 +173,9 @@ class Friction(StickSlip):
         part : index of the face or edge of a bounded surface
         shares : constraint rows whose weighted multipliers add up to the normal load of a contact, or to the difference
             of the load of a joint from that of the run; default: unchanged
+        begins : whether slip below `floor` is that at the onset of sliding, whose direction may turn
         """
-        return _sliding(self, direction, floor, side, part, self.shares if shares is None else shares)
+        return _sliding(self, direction, floor, side, part, self.shares if shares is None else shares, begins)
 
     def on_part(self, part: int) -> Friction:
         """Return the friction element for face or edge `part` of a bounded surface, otherwise the element itself."""
@@ -203,9 +192,10 @@ def _sliding(
     side: int,
     part: int,
     shares: tuple[LoadShare, ...],
+    begins: bool,
 ) -> Friction:
     known = {"direction": np.array(direction), "floor": floor, "slip": friction.on_side(side), "shares": shares}
-    return friction.on_part(part).with_values(known)
+    return friction.on_part(part).with_values({**known, "begins": float(begins)})
 
 
 def _sum(sizes: list[Any], vectors: list[Any]) -> Any:

@@ -205,6 +205,7 @@ class JointFriction(OfJoint, StickSlip):
         side: int = 1,
         part: int = 0,
         shares: tuple[LoadShare, ...] | None = None,
+        begins: bool = False,
     ) -> JointFriction:
         """Return a copy of the friction in the sliding state.
 

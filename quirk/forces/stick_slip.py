@@ -98,11 +98,13 @@ class StickSlip(OfSlip):
         side: int = 1,
         part: int = 0,
         shares: tuple[LoadShare, ...] | None = None,
+        begins: bool = False,
     ) -> Any:
         """Return the friction element in the sliding state.
 
-        At slip speeds below `floor` (m/s) the force is opposite to the initial `direction`, above `floor` opposite to
-        the slip. `side`, `part` and `shares` are as for `Friction.sliding`.
+        At slip speeds above `floor` (m/s) the force is opposite to the slip. Below `floor` it is opposite to the
+        initial `direction` or, if the sliding `begins`, to a direction that also depends on the slip, as in
+        `friction_direction`. `side`, `part` and `shares` are as for `Friction.sliding`.
         """
 
     def sticking(

@@ -28,6 +28,7 @@ from ..dynamics.contact.largest_margin import loads_of_largest_margin
 from ..dynamics.contact.load_sharing import groups_by_projector
 from ..errors import outside
 from ..forces import Friction
+from ..forces.slip_direction import friction_direction
 from ..system.system import System
 from .segment import Segment
 
@@ -327,11 +328,9 @@ class ContactLoads:
         """
         sliding, slip = contact.slides, opening.rate[list(contact.rubs)]
         assert sliding is not None
-        speed = np.linalg.norm(slip)
-        if speed > sliding.floor:
-            return np.asarray(-sliding.coefficient * slip / speed)
-        ending = self._segment.dynamics.last_slip.get(row, {})
-        return np.asarray(-sliding.coefficient * ending.get(sliding.name, sliding.direction))
+        ending = {} if sliding.begins else self._segment.dynamics.last_slip.get(row, {})
+        initial = ending.get(sliding.name, sliding.direction)
+        return -sliding.coefficient * np.array(friction_direction(slip.tolist(), initial, sliding.floor, sliding.begins))
 
     def rows_of(self, group: Sequence[ClosedContact]) -> list[tuple[str, list[int]]]:
         """Return the contacts and sticking friction elements of a group that have constraint rows.

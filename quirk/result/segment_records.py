@@ -173,10 +173,10 @@ def _replacement_record(part: Any, system: System, actions: Mapping[tuple[str, i
     if isinstance(part, Friction) and isinstance(own, Friction):
         slides = {"direction": part.direction.tolist(), "floor": part.floor, "side": _side(part.slip)}
         shares = [list(share) for share in part.shares]
-        return {**name, "by": "sliding", **slides, "part": part.part, "shares": shares}
+        return {**name, "by": "sliding", **slides, "part": part.part, "shares": shares, "begins": part.begins}
     if isinstance(part, JointFriction) and isinstance(own, JointFriction) and part.direction_of_slip:
         slides = {"direction": list(part.direction_of_slip), "floor": part.floor}
-        return {**name, "by": "sliding", **slides, "side": 1, "part": 0}
+        return {**name, "by": "sliding", **slides, "side": 1, "part": 0, "begins": getattr(part, "begins", 0.0)}
     if isinstance(part, Flanks):
         return {**name, "by": "flank", "side": int(part.side)}
     if isinstance(part, ElasticRope):
@@ -229,7 +229,8 @@ def _reconstructed(record: Mapping[str, Any], system: System, actions: Mapping[t
                 (int(record["side"]), int(record.get("part", 0))),
             )
             shares = None if record.get("shares") is None else _shares_of(record["shares"])
-            return own.sliding(direction, float(record["floor"]), *on, shares)
+            begins = bool(record.get("begins", False))
+            return own.sliding(direction, float(record["floor"]), *on, shares, begins)
         case "flank":
             return own.on_side(int(record["side"]))
         case "rope":

@@ -42,7 +42,7 @@ from quirk.system.system import System
 # SLIP_FLOOR: fraction of the rest speed of contacts below which the direction of slip is undefined. Bodies that begin
 # to slide come to rest again if they slide back at this floor, unless their slip has exceeded FASTER times the floor.
 SLIP_FLOOR, FASTER = 1e-2, 2.0
-# Sliding that has just begun keeps its direction for slip up to this multiple of FASTER times the floor.
+# The law of the onset of sliding (`friction_direction`) holds for slip up to this multiple of FASTER times the floor.
 KEEPS = 2.0
 # ENDS: with a constant friction limit and several slip components, slip keeps its direction below this multiple of the
 # floor, or below the floor if it has just begun, until it ends, because the direction may turn infinitely fast there.
@@ -63,7 +63,7 @@ class FrictionMode:
         another element is watched instead
     load_rows : rows on which the normal load depends, as `shares` of `Friction.sliding`; of contacts if they slide
     direction : (d,) unit vector along the slip at the start of sliding
-    floor : slip, m/s, below which the direction of the friction force is constant
+    floor : slip, m/s, below which the direction of the friction force is constant, or that of the onset of sliding
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
     reversal_speed : reverse slip, m/s, at which the bodies come to rest, or slide in the opposite direction
     creep : slip, m/s, beyond which a sticking element starts to slide because drivers prescribe the slip or rows are no
@@ -140,10 +140,11 @@ class FrictionModes:
             if mode.sticking_components == ():
                 continue
             if mode.sticking_components is None:
-                # Sliding keeps its initial direction until it has become faster.
-                floor = mode.floor if mode.reversal_speed == 0.0 else KEEPS * FASTER * mode.floor
+                # The law of the onset of sliding holds until the slip has become faster.
+                begins = mode.reversal_speed > 0.0
+                floor = KEEPS * FASTER * mode.floor if begins else mode.floor
                 part = parts.get(friction.on.name, 0)
-                acting: Any = friction.sliding(mode.direction, floor, mode.side, part, mode.load_rows)
+                acting: Any = friction.sliding(mode.direction, floor, mode.side, part, mode.load_rows, begins)
                 found = found.with_forces(on=name)
             else:
                 acting = friction.sticking(

@@ -154,11 +154,13 @@ def settling_rate(solver: Solver, y: np.ndarray, t: float) -> float:
     table, outputs, inputs = solver.frictions, solver.applied.table.outputs, solver.applied.table.inputs
     mass = np.append(solver.model.mass, np.inf)
     rates = np.zeros(len(mass))
-    sliding = [rows for element, rows in solver.model.forces if isinstance(element, Friction)]
+    sliding = [pair for pair in solver.model.forces if isinstance(pair[0], Friction)]
     for k in np.flatnonzero(table.size > 1):
         size = int(table.size[k])
+        element, bodies = sliding[k]
         slip = np.linalg.norm(outputs[int(table.slip[k]) + COORDINATE * np.arange(1, size + 1)])
-        if slip > inputs[int(table.direction[k]) + size]:
-            for row in sliding[k]:
-                rates[row] += abs(float(table.magnitude[k])) / (mass[row] * slip)
+        floor = float(inputs[int(table.direction[k]) + size])
+        if slip > floor or element.begins:
+            for row in bodies:
+                rates[row] += abs(float(table.magnitude[k])) / (mass[row] * max(float(slip), floor))
     return float(rates.max())

@@ -181,18 +181,20 @@ def guarded(steps: Iterator[S], start: float, end: float) -> Iterator[S]:
 
 # Advice for explicit methods with very short steps, where no stiffness detection is active.
 OF_STIFFNESS = 'if the system is stiff, use method="auto" or "RadauIIA9"'
+# The same where a run itself chooses between an explicit and an implicit method.
+OF_IMPLICIT = 'or method="RadauIIA9", which takes implicit steps from the start on'
 
 
-def stalled(time: float, progress: float, *, explicit: bool = False) -> IntegrationError:
+def stalled(time: float, progress: float, *, advice: str = "") -> IntegrationError:
     """Return the IntegrationError for a run whose steps have become too short to reach the end.
 
-    `time` is the time reached, and `progress` the time covered by the last STALL_STEPS steps, s. For an `explicit`
-    method the message mentions stiffness.
+    `time` is the time reached, and `progress` the time covered by the last STALL_STEPS steps, s. `advice` is
+    added to the message.
     """
     return IntegrationError(
         f"the last {STALL_STEPS} steps advanced by only {progress:.1e} s; tolerances close to round-off "
         "do this, and forces that jump with the state, such as dry friction by the sign of a velocity: "
-        "loosen the tolerances, make the force continuous over a small range, or use a fixed step"
-        + (f"; {OF_STIFFNESS}" if explicit else ""),
+        "loosen the tolerances, replace such a force by Friction or JointFriction, or make it continuous over a small "
+        "range, or use a fixed step" + (f"; {advice}" if advice else ""),
         time,
     )

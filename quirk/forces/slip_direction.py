@@ -1,10 +1,10 @@
 """Direction of friction, which slow slip does not determine by itself.
 
 While bodies slide, a friction force F turns the slip s of a mass m into the direction of the driving loads, at the rate
-F / (m |s|). At the onset of sliding this rate is infinite: however slow the slip is, it has the direction of the driving
-loads, and turns with them. A constant direction of friction up to a small slip speed, the floor, would be wrong: while
-the driving loads exceed the limit by a small part only, their rotation moves the bodies across that direction, faster
-than along it. Therefore the law of the onset has the finite rate F / (m floor) below the floor.
+F / (m |s|). At the onset of sliding this rate is infinite: however slow the slip is, it has the direction of the
+driving loads, and turns with them. A constant direction of friction up to a small slip speed, the floor, would be
+wrong: while the driving loads exceed the limit by a small part only, their rotation would move the bodies across that
+direction, faster than along it. Therefore the law of the onset has the finite rate F / (m floor) below the floor.
 """
 
 from __future__ import annotations
@@ -46,6 +46,4 @@ def friction_direction(
     size = where(following * ahead < 0.0, where(fast, -size, size), size)
     # limit - |p|^2 = limit - |s|^2 + (s.e)^2
     added = np.sqrt(where(turns, limit - square + ahead * ahead, 1.0)) - ahead
-    return [
-        where(fast, s / size, where(turns, (s + added * e) / size, e)) for s, e in zip(slip, initial, strict=True)
-    ]
+    return [where(fast, s / size, where(turns, (s + added * e) / size, e)) for s, e in zip(slip, initial, strict=True)]

@@ -8,7 +8,7 @@ from quirk.errors import InputError
 from quirk.integrators import Breaks, RadauIIA, Tableau
 from quirk.integrators.adaptive import collapsed
 from quirk.integrators.fixed import invalid_step
-from quirk.integrators.step import IntegrationError, stalled
+from quirk.integrators.step import OF_IMPLICIT, OF_STIFFNESS, IntegrationError, stalled
 
 from ..solver.solver import Solver
 from .active_method import ActiveMethod
@@ -30,7 +30,8 @@ def error_of(
         slopes = rows(method.stepper.slopes)[:, :counted]
         return collapsed(t, y[:counted], slopes, breaks, explicit=explicit)
     if outcome == StepOutcome.STALLED:
-        return stalled(t, t - float(clock.mark), explicit=explicit)
+        advice = OF_STIFFNESS if explicit else OF_IMPLICIT if isinstance(method.present, Tableau) else ""
+        return stalled(t, t - float(clock.mark), advice=advice)
     if outcome == StepOutcome.UNDEFINED:
         trouble = watch.trouble(float(clock.t_new), since=t)
         return IntegrationError(f"a watched quantity has no value: {trouble}", t)

@@ -46,11 +46,11 @@ class SlipSwitching:
 
     def __init__(self, solver: Solver, explicit: Tableau, implicit: ImplicitMethod) -> None:
         self._solver, self._explicit, self._other = solver, explicit, implicit
-        self._implicit, self._costs = False, MethodCosts()
+        self._implicit, self._urged, self._costs = False, False, MethodCosts()
 
     def snapshot(self) -> dict[str, Any]:
         """Return a copy of all data that affect later decisions, by name."""
-        return {name: getattr(self, name) for name in ("_since", "_tried", "_implicit", "_costs")}
+        return {name: getattr(self, name) for name in ("_since", "_tried", "_implicit", "_urged", "_costs")}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
         """Restore the data of a `snapshot`."""
@@ -61,7 +61,8 @@ class SlipSwitching:
 
         The cost statistics `costs` of the preceding interval of the run are only stored.
         """
-        self._since, self._tried, self._costs, self._implicit = t, 0, costs, False
+        self._since, self._tried, self._costs = t, 0, costs
+        self._implicit = self._urged = False
         return MethodChange(self._explicit, recorded=False)
 
     def costs(self, t: float, tried: int) -> MethodCosts:
@@ -108,12 +109,15 @@ class SlipSwitching:
         return None if stiff == self._implicit else self._changed()
 
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
-        """Return a switch to the explicit method if the implicit method fails; None if it is already in use.
+        """Return a switch to the other method after a failure of the current method, or None if it would fail again.
 
-        `tried` is the number of attempted time steps; `stalled` is not used, because all failures have the same remedy.
+        The explicit method is given up if it is `stalled`, that is, makes no progress, and only once in each interval
+        of the run. `tried` is the number of attempted time steps.
         """
         if not self._implicit:
-            return None
+            if not stalled or self._urged:
+                return None
+            self._urged = True
         self._since, self._tried = float(run.clock.t), tried
         return self._changed()
 

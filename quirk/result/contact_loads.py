@@ -330,7 +330,8 @@ class ContactLoads:
         assert sliding is not None
         ending = {} if sliding.begins else self._segment.dynamics.last_slip.get(row, {})
         initial = ending.get(sliding.name, sliding.direction)
-        return -sliding.coefficient * np.array(friction_direction(slip.tolist(), initial, sliding.floor, sliding.begins))
+        direction = friction_direction(slip.tolist(), initial, sliding.floor, sliding.begins)
+        return np.asarray(-sliding.coefficient * np.array(direction))
 
     def rows_of(self, group: Sequence[ClosedContact]) -> list[tuple[str, list[int]]]:
         """Return the contacts and sticking friction elements of a group that have constraint rows.

@@ -18,7 +18,7 @@ from ..autodiff.jet import where
 
 
 def friction_direction(
-    slip: Sequence[Any], initial: Sequence[Any], floor: Any, begins: Any, following: Any = 0.0
+    slip: Sequence[Any] | np.ndarray, initial: Sequence[Any] | np.ndarray, floor: Any, begins: Any, following: Any = 0.0
 ) -> list[Any]:
     """Return the unit vector opposite to the friction force as a list of components.
 

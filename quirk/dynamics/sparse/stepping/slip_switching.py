@@ -158,7 +158,7 @@ def settling_rate(solver: Solver, y: np.ndarray, t: float) -> float:
     table, outputs, inputs = solver.frictions, solver.applied.table.outputs, solver.applied.table.inputs
     mass = np.append(solver.model.mass, np.inf)
     rates = np.zeros(len(mass))
-    sliding = [pair for pair in solver.model.forces if isinstance(pair[0], Friction)]
+    sliding = [(element, rows) for element, rows in solver.model.forces if isinstance(element, Friction)]
     for k in np.flatnonzero(table.size > 1):
         size = int(table.size[k])
         element, bodies = sliding[k]

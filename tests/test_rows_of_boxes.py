@@ -9,10 +9,12 @@ from studies import study
 
 import quirk
 from quirk import GROUND, Body, Contact, Force, Friction, Motion, surface
+from quirk.analysis.contact.friction_modes import FrictionMode
 from quirk.dynamics.contact.contact_modes import FrictionElement
 from quirk.dynamics.contact.coulomb import solve_coulomb
 from quirk.dynamics.contact.loads_at_rest import loads_with_all_sticking
 from quirk.dynamics.contact.painleve import has_one_solution
+from quirk.simulation.hybrid.friction_after_event import creep_limit
 
 G = 9.81
 CORNERS = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
@@ -328,9 +330,26 @@ def test_edges_slide_that_stick_in_one_position_only():
         np.testing.assert_allclose(result[name].force()[slides, :2], drag, atol=1e-9, err_msg=name)
 
 
-def test_slip_that_friction_stops_at_once_is_warned_of():
-    """Two gripping corners of a box that tips about the line through them are held at first order only."""
+def test_a_box_that_tips_about_two_gripping_corners_slides_in_few_events():
+    """The two corners are held at first order only: friction that begins to slide goes on with the motion."""
     boxes, parts = row([1.0, 1.3], 0.2, 0.3, 0.2, [(-1, -1), (1, 1)])
     push = Force("push", boxes[0], [Motion.polynomial([0, 60.0]), 0, 0], point=[0, 0, 0.09])
-    with pytest.warns(quirk.ContactLoadWarning, match=r'Friction "grip 01": from t = .* s on it may slip without'):
-        quirk.simulate(quirk.System([*parts, push], gravity=[0, 0, -G]), 0.137, output=0.05)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=".*may slip without friction")
+        result = quirk.simulate(quirk.System([*parts, push], gravity=[0, 0, -G]), 0.137, output=0.05)
+    assert [event.name for event in result.events] == ["rub 00", "grip 00"]
+    assert np.abs(result.power.balance).max() < 1e-9 * result.energy.kinetic.max()
+
+
+def test_slip_that_friction_stops_at_once_is_warned_of():
+    """Redundant friction that slid for a moment only may slip without friction from then on; otherwise it may slide."""
+    block = Body.box("block", 1.0, [0.1, 0.1, 0.1])
+    rail = quirk.Prismatic("rail", GROUND, block, axis="x")
+    friction, limit, shortest = quirk.Friction("rub", rail, 0.3), 1e-9, 1e-3
+    sticking = FrictionMode((), creep=limit)
+    sliding = FrictionMode(None, creep=limit, slides_since=1.0)
+    assert creep_limit(friction, None, limit, 1.0, shortest) == limit
+    assert creep_limit(friction, sticking, limit, 1.0, shortest) == limit
+    assert creep_limit(friction, sliding, limit, 1.002, shortest) == limit
+    with pytest.warns(quirk.ContactLoadWarning, match=r'Friction "rub": from t = 1.0005 s on it may slip without'):
+        assert creep_limit(friction, sliding, limit, 1.0005, shortest) == 0.0

@@ -83,7 +83,7 @@ def friction_modes_after_event(
         ):
             limit = float(slow[element.rows].max())
             shortest = SHORT_SLIDING * REST_SPEED * rows.length / limit
-            creep = _creep_limit(friction, former, CREEP_REDUNDANT * limit, t, shortest)
+            creep = creep_limit(friction, former, CREEP_REDUNDANT * limit, t, shortest)
         margin = shares.common_margin_of(k)
         alone = isinstance(element.normal_load, ConstantLoad) and solution.active[element.rows[0]]
         if independent or element.contact is not None or margin is not None or alone:
@@ -103,7 +103,7 @@ def friction_modes_after_event(
     return friction_modes
 
 
-def _creep_limit(friction: StickSlip, former: FrictionMode | None, limit: float, t: float, shortest: float) -> float:
+def creep_limit(friction: StickSlip, former: FrictionMode | None, limit: float, t: float, shortest: float) -> float:
     """Return the slip (m/s) beyond which sticking friction with redundant rows slides; 0 if it never does.
 
     `limit` is the slip to be returned as a rule, `former` the previous state and t the time, s. If friction began to

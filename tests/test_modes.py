@@ -445,3 +445,35 @@ def test_text_of_a_large_equilibrium_is_short():
     text = str(quirk.System([*bodies, *hinges], gravity=[0, 0, -G]).equilibrium())
     assert len(text.split("\n")) < 36 and "ask for .stable" in text and "and 58 more joint coordinates" in text
     assert "and 58 more loads, smaller" in text and text.endswith("all joint loads are unique")
+
+
+def test_analyses_of_an_equilibrium_keep_closed_what_pushes():
+    """A ball of radius r rolls without friction in a bowl of radius R: it swings with the rate sqrt(g / (R - r))."""
+    ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[0, 0, -1.9])
+    bowl = quirk.surface.bowl(2.0), quirk.surface.sphere(0.1)
+    contact = quirk.Contact("contact", quirk.GROUND, ball, on_i=bowl[0], on_j=bowl[1])
+    system = quirk.System([ball, contact], gravity=[0, 0, -9.81])
+    rest = system.equilibrium()
+    rate = np.sqrt(9.81 / 1.9)
+    for values in (rest.eigenvalues, system.modes(rest).eigenvalues, np.linalg.eigvals(system.linearize(rest).A)):
+        assert np.sort(np.abs(values))[-1] == pytest.approx(rate, rel=1e-6)
+    assert np.abs(system.acceleration(rest).linear).max() < 1e-12
+    np.testing.assert_allclose(system.joint_loads(rest)["contact"].force, [0, 0, 9.81], atol=1e-9)
+
+
+def test_analyses_of_a_state_have_the_parts_that_events_have_switched_and_replaced():
+    """A spring is replaced by another one, and a lock engages: the state of the run says so."""
+    box = quirk.Body.box("box", 2.0, [0.1, 0.1, 0.1], position=[1.0, 0, 0])
+    rail = quirk.Prismatic("rail", quirk.GROUND, box, point=[0, 0, 0], axis="x")
+    weak, strong = (quirk.Spring("spring", quirk.GROUND, box, stiffness=k, rest_length=0.5) for k in (5.0, 9.0))
+    lock = quirk.Fixed("lock", quirk.GROUND, box, active=False)
+    change = quirk.Event("change", "time", level=1.0, action=quirk.replace("spring", strong))
+    system = quirk.System([box, rail, weak, lock, change])
+    result = quirk.simulate(system, 1.5, output=0.5)
+    state = result.state_at()
+    np.testing.assert_allclose(system.acceleration(state).linear[0], result["box"].acceleration[-1], rtol=1e-12)
+    assert system.modes(state).eigenvalues.imag.max() == pytest.approx(np.sqrt(9.0 / 2.0), rel=1e-6)
+    state.switched = {"lock": True}
+    assert system.mobility(state).degrees_of_freedom == 0
+    assert "lock" in system.joint_loads(state)
+    assert system.mobility().degrees_of_freedom == 1

@@ -292,21 +292,21 @@ class System(Renamed):
         For n bodies and m rows: A (m, 7 n) over (rdd_0, qdd_0, rdd_1, ...), b (m,), the residuals Phi and their rates
         Phi_dot (m,), and the labels of the rows.
         """
-        return constraint_rows(self.model, Kinematics.of(self.checked(state)), self._time(t))
+        return constraint_rows(self._in(state).model, Kinematics.of(self.checked(state)), self._time(t))
 
     def acceleration(self, state: State, t: float = 0.0, solver: str = "sparse") -> Acceleration:
         """Return the accelerations of all bodies at a state and time t, s.
 
         `solver` is "sparse" for the compiled code, or "dense" for the reference implementation for small systems.
         """
-        return at_state.acceleration(self, self.checked(state), self._time(t), solver)
+        return at_state.acceleration(self._in(state), self.checked(state), self._time(t), solver)
 
     def constraint_forces(self, state: State, t: float = 0.0, solver: str = "sparse") -> ConstraintForces:
         """Return the sum of all constraint loads on each body at a state and time t, s.
 
         `solver` is as for `acceleration`.
         """
-        return at_state.constraint_forces(self, self.checked(state), self._time(t), solver)
+        return at_state.constraint_forces(self._in(state), self.checked(state), self._time(t), solver)
 
     def joint_loads(self, state: State, t: float = 0.0, solver: str = "sparse") -> dict[str, JointLoad]:
         """Return the load of every active constraint at a state and time t (s) by name.
@@ -314,7 +314,7 @@ class System(Renamed):
         Loads of redundant constraints are not unique; of all solutions, the one with the least sum of ``|force|^2 +
         |torque / load_length|^2`` over all rows is returned. `solver` is as for `acceleration`.
         """
-        return at_state.joint_loads(self, self.checked(state), self._time(t), solver)
+        return at_state.joint_loads(self._in(state), self.checked(state), self._time(t), solver)
 
     def derivatives(self, state: State, t: float = 0.0, order: int = 3, solver: str = "sparse") -> MotionDerivatives:
         """Return the first `order` time derivatives of the velocities at a state and time t, s.
@@ -323,7 +323,7 @@ class System(Renamed):
         derivatives. The state must satisfy the constraints. `solver` is as for `acceleration`.
         """
         order = validate.whole("System", "order", order)
-        return at_state.derivatives(self, self.checked(state), self._time(t), order, solver)
+        return at_state.derivatives(self._in(state), self.checked(state), self._time(t), order, solver)
 
     def constraint_derivatives(
         self,
@@ -349,7 +349,9 @@ class System(Renamed):
             p depends on the first p - 2 of these derivatives.
         """
         order = validate.whole("System", "order", order)
-        return at_state.constraint_derivatives(self, self.checked(state), self._time(t), linear, angular, order)
+        return at_state.constraint_derivatives(
+            self._in(state), self.checked(state), self._time(t), linear, angular, order
+        )
 
     def mobility(self, state: State | None = None, t: float = 0.0) -> Mobility:
         """Return degrees of freedom, redundant rows, null motions and the uniqueness of joint loads at a state.
@@ -359,7 +361,7 @@ class System(Renamed):
         """
         from ..analysis.mobility import mobility
 
-        return mobility(self.plant.solver(), self._initial if state is None else self.checked(state), self._time(t))
+        return mobility(self._in(state).plant.solver(), self._state_or_initial(state), self._time(t))
 
     def linearize(
         self,
@@ -396,7 +398,7 @@ class System(Renamed):
         """
         from ..analysis.linear.linearization import linearize
 
-        return linearize(self, self._state_or_initial(state), self._time(t), inputs, outputs, coordinates)
+        return linearize(self._in(state), self._state_or_initial(state), self._time(t), inputs, outputs, coordinates)
 
     def modes(self, state: State | None = None, t: float = 0.0, count: int | None = None) -> Modes:
         """Return the modes of small motions about a state: eigenvalues, frequencies, damping and shapes.
@@ -412,7 +414,7 @@ class System(Renamed):
         """
         from ..analysis.linear.modes import modes
 
-        return modes(self, self._state_or_initial(state), self._time(t), count)
+        return modes(self._in(state), self._state_or_initial(state), self._time(t), count)
 
     def equilibrium(self, state: State | None = None, t: float = 0.0) -> Equilibrium:
         """Return an equilibrium near a state, with its loads and stability; the system is not changed.
@@ -460,7 +462,7 @@ class System(Renamed):
         """
         from ..analysis.tangent_space import virtual_displacements
 
-        return virtual_displacements(self, self._initial if state is None else self.checked(state), self._time(t))
+        return virtual_displacements(self._in(state), self._state_or_initial(state), self._time(t))
 
     def virtual_work(self, state: State, t: float, displacement: ArrayLike) -> VirtualWork:
         """Return the work of all applied and constraint loads along a virtual displacement.
@@ -476,7 +478,7 @@ class System(Renamed):
         """
         from ..analysis.virtual_work import virtual_work
 
-        return virtual_work(self, self.checked(state), self._time(t), displacement)
+        return virtual_work(self._in(state), self.checked(state), self._time(t), displacement)
 
     def joint_space(
         self, state: State, t: float = 0.0, *, coordinates: Iterable[str | Constraint | tuple[str | Constraint, str]]
@@ -730,6 +732,22 @@ class System(Renamed):
     def _state_or_initial(self, state: State | None) -> State:
         """Return a validated copy of a state; for None, the initial state."""
         return self.initial_state() if state is None else self.checked(state)
+
+    def _in(self, state: State | None) -> System:
+        """Return the system with the parts that a state enables, disables or replaces, and closed contacts pushing.
+
+        Only an equilibrium names closed contacts. For None, the state is the initial state.
+        """
+        state = self._initial if state is None else state
+        held = getattr(state, "system", None)
+        if isinstance(held, System) and held._parts is self._parts and held.configuration == self.configuration:
+            return held
+        configuration = self.configuration_of(state) if isinstance(state, State) else self.configuration
+        if configuration == self.configuration:
+            return self
+        system = copy(self)
+        system._configure(configuration)
+        return system
 
     @staticmethod
     def _time(t: Any) -> float:

@@ -40,6 +40,9 @@ CLOSED, STILL = 1e-9, 1e-8
 SLIPS = 1e-6
 # Negative margins to the friction cones down to this fraction of the largest load are round-off of loads at a limit.
 NEAR_LIMIT = 1e-9
+# A run opens contacts at tensile loads of up to this fraction of the largest load: 1e-9 of that load, rounded up to a
+# power of ten.
+OPENS_AT = 1e-8
 # Maximum number of contacts named in a warning.
 MOST_NAMED = 4
 
@@ -286,13 +289,14 @@ class ContactLoads:
         numbers = [number for contact in group for number in (contact.number, *contact.slips)]
         sliding = [contact for contact in group if contact.slides is not None]
         A, none = self._matrix(opening, numbers), np.zeros(sum(len(contact.rubs) for contact in sliding))
+        largest = self._largest_force(group)
         multipliers, model = self._segment.dynamics.multipliers[row], self._segment.model
         goal = np.zeros(len(A))
         for name, parts in self.rows_of(group):
             own = multipliers[model.joint_rows[name]] / self._arms[parts]
             goal += self._matrix(opening, parts) @ own
         if not sliding:
-            found = _inside(A, goal, group)
+            found = _inside(A, goal, group, largest)
             return (_least(A, goal), False) if found is None else (found, True)
         z = np.zeros(len(numbers))
         places = [numbers.index(contact.number) for contact in sliding]
@@ -307,19 +311,27 @@ class ContactLoads:
             return np.concatenate([z, none]), True
         needed = goal - A @ z
         z[rest] = _least(A[:, rest], needed)
-        found = _inside(A[:, rest], needed, [contact for contact in group if contact.slides is None])
+        found = _inside(A[:, rest], needed, [contact for contact in group if contact.slides is None], largest)
         if found is not None:
             z[rest] = found
             return np.concatenate([z, none]), True
         drags = [self._drag(contact, opening, row) for contact in sliding]
         for contact, place, drag in zip(sliding, places, drags, strict=True):
             A[:, place] += self._matrix(opening, contact.rubs) @ drag
-        found = _inside(A, A @ z, group)
+        found = _inside(A, A @ z, group, largest)
         if found is None:
             return np.concatenate([z, none]), False
         changes = (found - z)[places]
         forces = (change * drag for change, drag in zip(changes, drags, strict=True))
         return np.concatenate([found, *forces]), True
+
+    def _largest_force(self, group: Sequence[ClosedContact]) -> float:
+        """Return the largest force, N, along the rows of a group of contacts in the segment."""
+        model, largest = self._segment.model, 0.0
+        for name, parts in self.rows_of(group):
+            forces = self._segment.dynamics.multipliers[:, model.joint_rows[name]] / self._arms[parts]
+            largest = max(largest, float(np.abs(forces).max(initial=0.0)))
+        return largest
 
     def _drag(self, contact: ClosedContact, opening: ContactKinematics, row: int) -> np.ndarray:
         """Return the friction force (d,) of a sliding contact along its d slip components, per unit of normal load.
@@ -359,12 +371,13 @@ def _least(A: np.ndarray, goal: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.lstsq(A, goal, rcond=DEPENDENT)[0])
 
 
-def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[ClosedContact]) -> np.ndarray | None:
+def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[ClosedContact], largest: float) -> np.ndarray | None:
     """Return the multipliers (r,) of least norm inside the friction cones with a given resultant, or None.
 
     A (6 n, r) maps the multipliers of the contacts in `group` to loads on n bodies, and `goal` (6 n,) is the resultant.
     If the set of distributions inside the cones is very small, as at the limit of sticking, the one with the largest
-    margin is returned, because the one of least norm cannot be computed accurately there.
+    margin is returned, because the one of least norm cannot be computed accurately there. `largest` is the largest
+    force, N, along the rows of the group in the segment, for the tolerance of tensile loads.
     """
     left, sizes, right = np.linalg.svd(A)
     rank = int((sizes > DEPENDENT * sizes[0]).sum())
@@ -382,7 +395,7 @@ def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[ClosedContact]) -> 
     free = padded[:, :rank] @ c
     found = free if is_inside_cones(free, coefficients) else least_norm_loads(padded[:, :rank], c, coefficients)
     if found is None:
-        found = _with_largest_margin(free, padded[:, rank:], coefficients)
+        found = _with_largest_margin(free, padded[:, rank:], coefficients, largest)
     if found is None:
         return None
     z = np.zeros(A.shape[1])
@@ -390,13 +403,16 @@ def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[ClosedContact]) -> 
     return z
 
 
-def _with_largest_margin(z: np.ndarray, ways: np.ndarray, coefficients: np.ndarray) -> np.ndarray | None:
+def _with_largest_margin(
+    z: np.ndarray, ways: np.ndarray, coefficients: np.ndarray, largest: float
+) -> np.ndarray | None:
     """Return the loads (3 m,) of m contacts with the largest margin to the friction cones, or None.
 
     None means that no loads are inside the cones. z (3 m,) are loads with the required resultant, `ways` (3 m, d) a
-    basis of all loads with zero resultant, and `coefficients` (m,) the coefficients of friction.
+    basis of all loads with zero resultant, and `coefficients` (m,) the coefficients of friction. `largest` is the
+    largest force in the segment, N.
     """
     acts = (coefficients > 0) & np.isfinite(coefficients)
     inverse = np.where(acts, 1 / np.where(acts, coefficients, 1.0), 0.0)
     found, margin = loads_of_largest_margin(z, ways, inverse)
-    return found if margin >= -NEAR_LIMIT * np.abs(found).max() else None
+    return found if margin >= -max(NEAR_LIMIT * np.abs(found).max(), OPENS_AT * largest) else None

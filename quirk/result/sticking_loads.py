@@ -351,6 +351,14 @@ class StickingLoads:
                     found.append((numbers, rows, directions))
         return found
 
+    @cached_property
+    def _largest_force(self) -> float:
+        """Largest force, N, along the rows of the members in the segment, for the tolerance of limits."""
+        places = [place for member in self._members for place in member.own]
+        placed = [k for k, place in enumerate(places) if place is not None]
+        forces = self._segment.dynamics.multipliers[:, [places[k] for k in placed]] / self._row_arms[placed]
+        return float(np.abs(forces).max(initial=0.0))
+
     @property
     def _row_arms(self) -> np.ndarray:
         """Lever arms (r,) of all rows; see `Gaps.arms`."""
@@ -383,7 +391,7 @@ class StickingLoads:
 
         `bounds` (k,) are the limits of the joints, N.
         """
-        found, first, size = list[str](), 0, np.abs(forces).max(initial=0.0)
+        found, first, size = list[str](), 0, max(np.abs(forces).max(initial=0.0), self._largest_force)
         for member, bound in zip(self._members, bounds, strict=True):
             own = forces[first : first + len(member.own)]
             first += len(member.own)

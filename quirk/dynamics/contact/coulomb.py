@@ -167,24 +167,52 @@ def _compliance_limit(problem: ContactProblem, contacts: Sequence[int]) -> Conta
     if trial is None:
         return None
     z = _with_tensile_contacts_open(problem, trial)
+    modes = _sticking_after_lift_off(problem, contacts, trial)
+    if modes is not None:
+        return modes
     if z is None or not _satisfies_inequalities(problem, z, contacts, trial):
         return None
     trial.initial_guess = z
     return _as_contact_modes(problem, z, trial)
 
 
+def _sticking_after_lift_off(
+    problem: ContactProblem, contacts: Sequence[int], trial: TrialModes
+) -> ContactModes | None:
+    """Return the contact modes in which contacts at their limit open and the friction of all others sticks, or None.
+
+    Contacts that share a load reach their limit together: by sliding, or because the load of some of them vanishes. The
+    latter contacts are those at their limit without load in the modes `trial`. The result is None if there are none, or
+    if the others cannot stick.
+    """
+    lifted = {element.contact for element in problem.elements if element.at_limit} - {None} - trial.loaded
+    if not lifted:
+        return None
+    elements = [replace(element, at_limit=False) for element in problem.elements]
+    modes = _others_sticking(replace(problem, elements=elements), [c for c in contacts if c not in lifted])
+    opened = [c for c in contacts if c in lifted]
+    if modes is None or (modes.w[opened] < -modes.zero_threshold[opened]).any():
+        return None
+    return modes
+
+
 def _with_tensile_contacts_open(problem: ContactProblem, trial: TrialModes) -> np.ndarray | None:
     """Return the forces (r,) after contacts in tension are opened one by one, or None if Newton's method fails.
 
     Modes in the limit of vanishing compliance may count a barely unloaded contact as loaded; a run would open it
-    immediately. The contact modes `trial` are modified.
+    immediately. Contacts that share a load also reach their limit of friction where the load of some of them vanishes;
+    these open, instead of sliding without load. The contact modes `trial` are modified.
     """
+    at_limit = {element.contact for element in problem.elements if element.at_limit}
     while True:
         z = forces_of_modes(problem, trial, turning=False)
-        worst = None if z is None else min(trial.loaded, key=lambda c: z[c], default=None)
-        if z is None or worst is None or z[worst] >= -UNLOADED * np.abs(z).max():
+        if z is None:
+            return None
+        least = UNLOADED * np.abs(z).max(initial=0.0)
+        open_ones = [c for c in trial.loaded if z[c] < (least if c in at_limit else -least)]
+        if not open_ones:
             return z
-        trial.loaded.discard(worst)
+        trial.loaded.discard(min(open_ones, key=lambda c: z[c]))
         trial.initial_guess = z
 
 

@@ -32,6 +32,16 @@ def independent_columns(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> n
     return independent
 
 
+def dependent_columns(W: np.ndarray, independent: np.ndarray) -> np.ndarray:
+    """Return a mask (c,) of columns of W (c, c) that depend linearly on the columns in the mask `independent` (c,)."""
+    others = ~independent
+    A, B = W[np.ix_(independent, independent)], W[np.ix_(independent, others)]
+    left = np.diag(W)[others] - np.einsum("ij,ij->j", B, np.linalg.solve(A, B))
+    dependent = independent.copy()
+    dependent[others] = left <= INDEPENDENT * np.diag(W)[others]
+    return dependent
+
+
 def solve_lcp(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
     """Return impulses x (c,) that solve the linear complementarity problem with W (c, c) and q (c,), or None.
 

@@ -1,16 +1,18 @@
 """Changes of contacts and friction between two contact states, reported as events.
 
-The zero of an event function reveals the change of one contact or friction element. Where loads jump (changed input,
-sampled value, action of an event, function of time), several may change at the same instant; they are found by
-comparing the contact states before and after.
+The zero of an event function reveals the change of one contact or friction element. Others may change at the same
+instant: contacts that share a load open together, and where loads jump (changed input, sampled value, action of an
+event, function of time) several may open, slide or stick. They are found by comparing the contact states before and
+after.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from quirk.analysis.contact.friction_modes import FrictionMode
 from quirk.events.names import CommonMargin
+from quirk.forces.stick_slip import StickSlip
 
 from .contact_states import ContactState
 
@@ -18,31 +20,57 @@ from .contact_states import ContactState
 CLOSES, OPENS = -1, 1
 
 
-def contact_changes(
-    before: ContactState, after: ContactState, names: list[str], recorded: str | None
-) -> list[tuple[str, int]]:
-    """Return the contacts and friction elements that change between two contact states, as events.
+def changed_contacts(before: ContactState, after: ContactState, names: Iterable[str]) -> list[tuple[str, int]]:
+    """Return the contacts that open or close between two contact states, as pairs of a name and a direction.
 
-    Each event is a pair of a name and a direction. Friction of a contact that opens or closes is not listed. Friction
-    elements that share a limit of sticking are listed once, because they begin to slide, or to stick, in one event.
+    A contact opens where it is no longer held, that is, where its load vanishes. No impact lies between the states
+    `before` and `after`; `names` is the name of the contact of each gap.
+    """
+    return [
+        (name, OPENS if before.held(name) else CLOSES)
+        for name in dict.fromkeys(names)
+        if before.held(name) != after.held(name)
+    ]
+
+
+def changed_frictions(
+    before: ContactState,
+    after: ContactState,
+    frictions: Sequence[StickSlip],
+    contacts: Collection[str],
+    triggered: Collection[str] | None,
+) -> list[tuple[str, int]]:
+    """Return the friction elements that change between two contact states, as pairs of a name and a direction.
+
+    Friction of a contact that opens or closes is not listed. Friction elements that share a limit of sticking are
+    listed once, because they begin to slide, or to stick, in one event; those that come to stick between the same two
+    bodies, too.
 
     Parameters
     ----------
     before, after : contact states, between which no impact has changed velocities
-    names : name of the contact of each gap
-    recorded : name of a contact or friction element whose change is already recorded as an event, or None
+    frictions : all friction elements of the system
+    contacts : names of all contacts
+    triggered : names of the friction elements whose event functions are zero, one of which is in each listed group;
+        None to list all groups
     """
-    found = [
-        (name, OPENS if before.closed(name) else CLOSES)
-        for name in dict.fromkeys(names)
-        if before.closed(name) != after.closed(name)
-    ]
+    of_name = {friction.name: friction for friction in frictions}
+    found: list[tuple[str, int]] = []
+    stopped = set[frozenset[str]]()
     for group in _groups(before, after):
-        changes = [(name, _change_of(before.friction[name], after.friction.get(name))) for name in group]
-        changed = [(name, direction) for name, direction in changes if direction != 0]
-        if recorded not in group:
-            found += changed[:1]
-    return [(name, direction) for name, direction in found if name != recorded]
+        first = [name for name in group if triggered is None or name in triggered]
+        for name in (*first, *group) if first else ():
+            friction = of_name[name]
+            on, pair = friction.on.name, frozenset(body.name for body in friction.bodies)
+            if on in contacts and not (before.held(on) and after.held(on)):
+                continue
+            direction = _change_of(before.friction[name], after.friction.get(name))
+            if direction != 0:
+                if direction == OPENS or pair not in stopped:
+                    found.append((name, direction))
+                stopped.update([pair] if direction == CLOSES else [])
+                break
+    return found
 
 
 def _groups(before: ContactState, after: ContactState) -> Iterator[list[str]]:

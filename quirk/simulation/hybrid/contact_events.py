@@ -20,10 +20,10 @@ from dataclasses import replace
 import numpy as np
 
 from quirk.analysis.contact.contact_kinematics import Gaps
-from quirk.analysis.contact.flank_states import FlankStates
+from quirk.analysis.contact.flank_states import MEETS, RETURNS, FlankStates
 from quirk.analysis.contact.friction_modes import FrictionModes, align_slip_directions
 from quirk.analysis.contact.parts_touched import border_guards
-from quirk.analysis.contact.rope_states import RopeStates
+from quirk.analysis.contact.rope_states import HOLDS, TAUTENS, RopeStates
 from quirk.constraints import Constraint
 from quirk.dynamics.contact.impulse import largest_displacement, project_poses
 from quirk.dynamics.plant import CompiledModel
@@ -35,7 +35,7 @@ from quirk.forces import ForceElement
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
-from .contact_changes import contact_changes
+from .contact_changes import CLOSES, OPENS, changed_contacts, changed_frictions
 from .contact_states import CLOSED_GAP, ROUND_OFF, ContactState, ImpactOutcome
 from .event_actions import ENABLE_TOLERANCE
 from .impact_resolution import IDLE_GAP, ImpactResolver
@@ -162,24 +162,40 @@ class Contacts:
         own_names = {point.constraint.name for point in self._contact_points} | self._frictions.names
         return next(name for name in names if name in own_names)
 
-    def opened(self, name: str, before: ContactState, after: ContactState) -> frozenset[str]:
-        """Return the names of contacts that opened when the friction element `name` reached its limit of sticking.
+    def changes(self, before: ContactState, after: ContactState) -> list[tuple[str, int]]:
+        """Return all changes between two contact states as events: pairs of a name and the direction of the event."""
+        names, elements = [point.constraint.name for point in self._contact_points], self._frictions.elements
+        return [
+            *changed_contacts(before, after, names),
+            *changed_frictions(before, after, elements, self.names, None),
+        ]
 
-        A contact opens there if the limit is reached because the normal load vanishes. The result is empty if the
-        contact of this element is still closed; otherwise it contains that contact, and the opened ones that shared the
-        limit.
+    def changes_at(
+        self, keys: Sequence[tuple[str, int, str]], before: ContactState, after: ContactState
+    ) -> list[tuple[str, int]]:
+        """Return the changes between two contact states at zeros of event functions, without an impact, as events.
+
+        These are all contacts that open or close, each friction that begins to slide or to stick where its event
+        function, or that of the limit it shares, is zero, and elastic parts that come into contact or separate. `keys`
+        are the keys (name, index, kind) of the functions; the result are pairs of a name and the direction of the
+        event.
         """
-        on = {friction.name: friction.on.name for friction in self._frictions.elements}
-        contacts = [on[member] for member in (name, *before.elements_at_limit(name)) if member in on]
-        opened = [contact for contact in contacts if before.closed(contact) and not after.closed(contact)]
-        return frozenset(opened) if on.get(name) in opened else frozenset()
-
-    def changes(self, before: ContactState, after: ContactState, recorded: str | None) -> list[tuple[str, int]]:
-        """Return the changes between two contact states as events: pairs of a name and the direction of the event.
-
-        `recorded` is the name of a contact or friction element whose change is already recorded, or None.
-        """
-        return contact_changes(before, after, [point.constraint.name for point in self._contact_points], recorded)
+        kinds = {name: kind for name, _, kind in reversed(keys)}
+        found = dict(changed_contacts(before, after, [point.constraint.name for point in self._contact_points]))
+        for name, kind in reversed(kinds.items()):
+            if name in self.names:
+                # A gap may close without a load afterwards.
+                if kind == "gap" and not before.held(name):
+                    found.setdefault(name, CLOSES)
+            elif name not in self._frictions.names:
+                found[name] = CLOSES if kind in (MEETS, RETURNS, HOLDS, TAUTENS) else OPENS
+        found |= changed_frictions(before, after, self._frictions.elements, self.names, kinds)
+        for friction in self._frictions.elements:
+            # Bodies that slide back at once begin to slide again.
+            mode = after.friction.get(friction.name)
+            if kinds.get(friction.name) == "slip" and mode is not None and mode.sticking_components is None:
+                found.setdefault(friction.name, OPENS)
+        return list(found.items())
 
     def check(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> None:
         """Raise an InputError if a gap is negative at the start of a run.
@@ -253,7 +269,8 @@ class Contacts:
             for name, known in contact_state.loaded.items()
             if (name, constraints[name].gap_of_row(known[0])) not in opened
         }
-        return replace(contact_state, loaded=loaded, unloaded=contact_state.unloaded - opened)
+        unloaded, redundant = contact_state.unloaded - opened, contact_state.redundant - opened
+        return replace(contact_state, loaded=loaded, unloaded=unloaded, redundant=redundant)
 
     def state_after_enabling(
         self,

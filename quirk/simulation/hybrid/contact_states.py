@@ -38,7 +38,8 @@ class ContactState:
     ----------
     loaded : pairs (index of the row, multiplier below which the contact opens) by name of each constraint under load;
         the multiplier is zero up to round-off
-    unloaded : keys of closed gaps that have no constraint row, because it would depend on other rows
+    unloaded : keys of closed gaps that have no constraint row, because it would depend on other rows, or because there
+        is no load
     friction : state of friction elements, by name
     loads : monitored loads by key of gap; a contact with friction opens when its load falls below zero
     tolerated_gaps : largest tolerated negative value by key of gap, m or rad, for contacts that open from slight
@@ -50,6 +51,7 @@ class ContactState:
     ropes : state of elastic ropes with friction, by name
     shared_margins : keys of the gaps of sticking contacts that share a load; their common margin to the friction cones
         is monitored
+    redundant : keys of those gaps in `unloaded` that the rows of other constraints keep closed; they may share a load
     """
 
     loaded: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -62,10 +64,20 @@ class ContactState:
     shared_margins: frozenset[tuple[str, int]] = frozenset()
     flank_sides: dict[str, int] = field(default_factory=dict)
     ropes: dict[str, RopeState] = field(default_factory=dict)
+    redundant: frozenset[tuple[str, int]] = field(default=frozenset(), compare=False)
 
     def closed(self, name: str) -> bool:
         """Whether the unilateral constraint called `name` is closed."""
         return name in self.loaded or any(name == key[0] for key in (*self.loads, *self.unloaded, *self.shared_margins))
+
+    def held(self, name: str) -> bool:
+        """Whether constraint rows keep the unilateral constraint called `name` closed.
+
+        A closed contact that is not held carries no load, and is free to open.
+        """
+        return name in self.loaded or any(
+            name == key[0] for key in (*self.loads, *self.redundant, *self.shared_margins)
+        )
 
     def elements_at_limit(self, name: str) -> tuple[str, ...]:
         """Return the names of the friction elements that reach the limit of sticking when `name` does, itself included.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,6 @@ from quirk.system.system import System
 
 from .changeable import Changeable
 from .changed_parts import CAUSE, CONTINUE, JUMPS, ChangedParts
-from .contact_changes import OPENS
 from .contact_events import Contacts
 from .contact_states import ContactState
 from .event_action_checks import actions_of, check_action
@@ -163,10 +162,7 @@ class EventProcessor:
         # Ignore internal events: slip speed increased, load redistributed among contacts, contact moved to an edge, or
         # contact without load far from the surface.
         keys = [key for key in keys if not self._internal(key)]
-        opened = self.contacts.opened(keys[0][0], contact_state, self.contact_state) if keys else frozenset()
-        if opened and not event_state.impulse:
-            self.record_changes(before, event_state, contact_state, opened)
-        elif keys or event_state.impulse:
+        if event_state.impulse:
             name = keys[0][0] if keys else self.contacts.first_name(event_state.impulse)
             self._count(event_state.t, name)
             closes = not keys or any(key[2] in ("gap", MEETS, RETURNS, HOLDS, TAUTENS) for key in keys)
@@ -177,37 +173,27 @@ class EventProcessor:
                     event_state.t, name, direction, *energies, event_state.impulse, event_state.restitution_kept
                 )
             )
-            self.record_changes(before, event_state, contact_state, {key[0] for key in keys}, name)
+        elif keys:
+            changes = self.contacts.changes_at(keys, contact_state, self.contact_state)
+            if not changes:  # count it nevertheless, because a run may reach the same zero without end
+                self._count(event_state.t, keys[0][0])
+            self._record(before, event_state, changes)
         return event_state
 
-    def record_changes(
-        self,
-        before: EventState,
-        after: EventState,
-        contact_state: ContactState,
-        among: Container[str] | None = None,
-        recorded: str | None = None,
-    ) -> None:
+    def record_changes(self, before: EventState, after: EventState, contact_state: ContactState) -> None:
         """Record contacts that open or close, and friction that sticks or slips, as events caused by changed loads.
 
-        Nothing is recorded for an impact, which is one event including the changes that it causes.
-
-        Parameters
-        ----------
-        before, after : states before and after the change
-        contact_state : contact state before the change
-        among : names of the contacts that are recorded if they open, and of the friction elements that are recorded if
-            they slip; None to record all changes
-        recorded : name of a contact or friction element whose change is already recorded, or None
+        Nothing is recorded for an impact, which is one event including the changes that it causes. `before` and `after`
+        are the states before and after the change, and `contact_state` is the contact state before.
         """
         if after.impulse or self.contact_state == contact_state:
             return
         disabled = before.configuration.idle | after.configuration.idle
-        changes = [
-            (name, direction)
-            for name, direction in self.contacts.changes(contact_state, self.contact_state, recorded)
-            if name not in disabled and (among is None or (name in among and direction == OPENS))
-        ]
+        changes = self.contacts.changes(contact_state, self.contact_state)
+        self._record(before, after, [(name, direction) for name, direction in changes if name not in disabled])
+
+    def _record(self, before: EventState, after: EventState, changes: Sequence[tuple[str, int]]) -> None:
+        """Record changes of contacts and friction, as pairs of a name and a direction, between two states."""
         if not changes:
             return
         energies = total_energy(self._system, before), total_energy(self._system, after)

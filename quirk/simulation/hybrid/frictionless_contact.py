@@ -10,7 +10,7 @@ import numpy as np
 
 from quirk.analysis.contact.contact_kinematics import ContactKinematics, Gaps
 from quirk.dynamics.contact.impulse import add_velocity_jump, impulses
-from quirk.dynamics.contact.lcp import INDEPENDENT, independent_columns, solve_lcp
+from quirk.dynamics.contact.lcp import INDEPENDENT, dependent_columns, independent_columns, solve_lcp
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.errors import SwitchingError
 
@@ -122,7 +122,13 @@ class FrictionlessContactSolver:
             largest = max(x.max(), WEAK_LOAD * fastest / W[c, c])
             threshold = arms[c] * opening_threshold(x[c], largest)
             loaded[points[c].constraint.name] = self._gaps.row_of(points[c]), threshold
-        return ContactState(loaded, frozenset(points[c].key for c in np.flatnonzero(closed_after & ~active)))
+        unloaded = closed_after & ~active
+        redundant = unloaded & dependent_columns(W, active)
+        return ContactState(
+            loaded,
+            frozenset(points[c].key for c in np.flatnonzero(unloaded)),
+            redundant=frozenset(points[c].key for c in np.flatnonzero(redundant)),
+        )
 
     def _listed(self, closed: list[int]) -> str:
         return ", ".join(f"{self._gaps.contact_points[c].constraint}" for c in closed)

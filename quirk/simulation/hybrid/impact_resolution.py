@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from quirk.constraints import Contact
 from quirk.constraints.gap_functions import FLAT
 from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.contact.contact_modes import RELATIVE_ZERO, ContactModes
+from quirk.dynamics.contact.lcp import dependent_columns
 from quirk.errors import SwitchingError
 from quirk.events.names import Shared
 from quirk.forces import Friction
@@ -330,7 +331,10 @@ class ImpactResolver:
         loaded, unloaded = self._loaded_and_unloaded(indices, modes, load_round_off, rows.arms)
         loads, returns = self._monitored_loads(indices, modes, load_round_off, shares)
         sharing = frozenset(self._contact_points[c].key for row, c in enumerate(indices) if shares.shares_margin(row))
-        return y, ContactState(loaded, unloaded, friction_modes, loads, reloading=returns, shared_margins=sharing)
+        dependent = dependent_columns(rows.W, modes.independent)
+        redundant = unloaded & {self._contact_points[c].key for row, c in enumerate(indices) if dependent[row]}
+        state = ContactState(loaded, unloaded, friction_modes, loads, reloading=returns, shared_margins=sharing)
+        return y, replace(state, redundant=redundant)
 
     def _tolerate_penetration(self, instant: ContactInstant, closed: ClosedGaps, outcome: ImpactOutcome) -> None:
         """Store the largest negative gaps that cause no event, in the contact state of `outcome`.

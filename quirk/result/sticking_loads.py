@@ -355,8 +355,8 @@ class StickingLoads:
     def _largest_force(self) -> float:
         """Largest force, N, along the rows of the members in the segment, for the tolerance of limits."""
         places = [place for member in self._members for place in member.own]
-        placed = [k for k, place in enumerate(places) if place is not None]
-        forces = self._segment.dynamics.multipliers[:, [places[k] for k in placed]] / self._row_arms[placed]
+        own = [(place, arm) for place, arm in zip(places, self._row_arms, strict=True) if place is not None]
+        forces = self._segment.dynamics.multipliers[:, [place for place, _ in own]] / [arm for _, arm in own]
         return float(np.abs(forces).max(initial=0.0))
 
     @property

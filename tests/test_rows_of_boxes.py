@@ -337,7 +337,7 @@ def test_a_box_that_tips_about_two_gripping_corners_slides_in_few_events():
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*may slip without friction")
         result = quirk.simulate(quirk.System([*parts, push], gravity=[0, 0, -G]), 0.137, output=0.05)
-    assert [event.name for event in result.events] == ["rub 00", "grip 00"]
+    assert result.events.name == ["rub 00", "floor 00", "floor 01", "grip 00"]  # two corners open, which tips the box
     assert np.abs(result.power.balance).max() < 1e-9 * result.energy.kinetic.max()
 
 

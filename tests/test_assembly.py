@@ -259,3 +259,20 @@ def test_coordinates_on_rows_that_are_left_out():
     mass = np.array([body.mass for body in system.bodies])
     moved = (found.position - start.position)[:, 0]
     assert np.abs(moved).min() > 1e-3 and abs(mass @ moved) < 1e-12  # the nearest state, in the mass metric
+
+
+def test_it_keeps_what_poses_do_not_contain():
+    """The integral of a controller, and the parts that events have switched, remain in an assembled state."""
+    box = quirk.Body.box("box", 2.0, [0.1, 0.1, 0.1], position=[1.0, 0, 0])
+    rail = quirk.Prismatic("rail", quirk.GROUND, box, point=[0, 0, 0], axis="x")
+    lock = quirk.Fixed("lock", quirk.GROUND, box, active=False)
+    hold = quirk.Controller("hold", rail, target=0.3, kp=4.0, ki=2.0, kd=1.0)
+    engage = quirk.Event("engage", "time", level=1.0, action=quirk.enable("lock", keep_offset=True))
+    system = quirk.System([box, rail, lock, hold, engage])
+    before = quirk.simulate(system, 0.8, output=0.8).state_at()
+    for options in ({}, {"coordinates": {"rail": 0.2}}):
+        assembled = system.assemble(before, **options)
+        np.testing.assert_array_equal(assembled.internal["hold"], before.internal["hold"])
+    after = quirk.simulate(system, 1.5, output=1.5).state_at()
+    assert system.assemble(after).switched == after.switched
+    assert system.mobility().degrees_of_freedom == 0

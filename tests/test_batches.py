@@ -503,3 +503,25 @@ def test_wrong_arguments_of_assembly_are_named(arguments, text):
     with pytest.raises(quirk.InputError, match=text):
         batch.assemble(**arguments)
     np.testing.assert_array_equal(batch.state.bodies, before)
+
+
+def test_states_of_members_name_what_events_have_changed():
+    """A spring is replaced: a run from the state of a member goes on with it, and so does a member that is given it."""
+    box = quirk.Body.box("box", 2.0, [0.1, 0.1, 0.1], position=[1.0, 0, 0])
+    rail = quirk.Prismatic("rail", quirk.GROUND, box, point=[0, 0, 0], axis="x")
+    weak, strong = (quirk.Spring("spring", quirk.GROUND, box, stiffness=k, rest_length=0.5) for k in (5.0, 9.0))
+    change = quirk.Event("change", "time", level=1.0, action=quirk.replace("spring", strong))
+    system = quirk.System([box, rail, weak, change])
+    want = quirk.simulate(system, 2.5, output=[1.5, 2.5])
+    batch, other = (Batch(system, 2, threads=1) for _ in range(2))
+    batch.advance(1.5)
+    state = batch.state.member(1)
+    assert [*state.replaced] == ["spring"]
+    run = quirk.simulate(batch.member(1), 1.0, start=1.5, initial_state=state, output=[2.5])
+    np.testing.assert_allclose(run["box"].position[-1], want["box"].position[-1], atol=1e-9)
+    other.state.put(0, quirk.simulate(system, 1.5, output=1.5).state_at())
+    other.time[0] = 1.5
+    other.advance(1.0)
+    np.testing.assert_allclose(other.state.position[0, 0], want["box"].position[-1], atol=1e-9)
+    other.reset()
+    assert not other.state.member(0).replaced

@@ -38,11 +38,11 @@ def assembled(
     See `System.assemble`.
     """
     if coordinates is None and rates is None:
-        return replace(assemble(system, start, t), angles=start.angles)
+        return _with_memory(assemble(system, start, t), start)
     coordinates, rates = coordinates or {}, rates or {}
     wanted, speeds = joint_targets(system, "coordinates", coordinates), joint_targets(system, "rates", rates)
     state = _with_coordinates(system, start, t, wanted)
-    found = _moving(system, state, start, t, speeds)
+    found = _with_memory(_moving(system, state, start, t, speeds), start)
     found.angles = dict(start.angles)
     for joint, name, value in wanted:
         if name.startswith("rotation"):
@@ -50,6 +50,14 @@ def assembled(
             angles[LETTERS.index(name[-1])] = value
             found.angles[joint.name] = angles
     return found
+
+
+def _with_memory(found: State, start: State) -> State:
+    """Return a state with what poses and velocities do not contain: turns, internal variables and changes by events."""
+    internal = {name: array.copy() for name, array in start.internal.items()}
+    return replace(
+        found, angles=start.angles, internal=internal, switched=dict(start.switched), replaced=dict(start.replaced)
+    )
 
 
 def _with_coordinates(system: System, state: State, t: float, targets: list[tuple[Joint, str, float]]) -> State:

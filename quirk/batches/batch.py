@@ -148,7 +148,6 @@ class Batch:
         self._initial = system.initial_state() if initial_state is None else system.checked(initial_state)
         self._alone = 0
         self._tracked: set[str] = set()
-        self._changed: dict[int, tuple[Mapping[str, bool], Mapping[str, Any]]] = {}
         self._systems: dict[int, tuple[np.ndarray, System]] = {}
         self.time = np.full(self.count, self._start)
         self._end_times = EndTimes(self.time)
@@ -180,7 +179,6 @@ class Batch:
                 getattr(self._state, one.parameter)[chosen, self._body(one.part)] = one.values[chosen]
         self.time[chosen], self.status[chosen], self.error[chosen] = self._start, NOT_RUN, ""
         self._end_times.restart(chosen, self._start)
-        self._changed = {} if members is None else {k: x for k, x in self._changed.items() if k not in set(chosen)}
 
     def _body(self, name: str) -> int:
         return self.system.bodies.index(self.system[name])
@@ -265,9 +263,10 @@ class Batch:
         values = targets_of_members(self.system, self.count, "coordinates", coordinates)
         speeds = targets_of_members(self.system, self.count, "rates", rates)
         for k in chosen.tolist():
-            state = self._state.member(k, *self._changed.get(k, ({}, {})))
+            state = self._state.member(k)
             try:
-                self._state.put(k, assembled(self._system(k), state, float(self.time[k]), values[k], speeds[k]))
+                system = self._system(k).configured_as(state)
+                self._state.put(k, assembled(system, state, float(self.time[k]), values[k], speeds[k]))
             except QuirkError as error:
                 self.status[k], self.error[k] = FAILED, str(error)
                 continue
@@ -341,7 +340,7 @@ class Batch:
         named = groups_named(owner, quantities)
         outcomes: dict[int, Any] = {}
         every = np.arange(self.count)
-        if not isinstance(self._lanes, str) and tuple(named) == ("motion",) and not self._changed:
+        if not isinstance(self._lanes, str) and tuple(named) == ("motion",) and not self._state.changed:
             found = self._lanes.motions(every, self._state, self.inputs, start, start + duration, times)
             if found is not None:
                 first = self._extracted(0, duration, output, partial(outcome_of, named, times))
@@ -374,7 +373,7 @@ class Batch:
         if isinstance(self._lanes, str) or not len(due):
             return done
         plain = np.ones(len(due), dtype=bool)
-        for k, parts in self._changed.items():
+        for k, parts in self._state.changed.items():
             plain[due == k] = not any(parts)
         intervals = np.stack([self.time[due], end_times[due]], axis=1)
         if self._timeless and len(np.unique(intervals[:, 0])) > 1:
@@ -406,7 +405,7 @@ class Batch:
 
         `duration` is in s; `output` is the interval between output states, or a list of output times, s.
         """
-        state = self._state.member(k, *self._changed.get(k, ({}, {})))
+        state = self._state.member(k)
         return member_run(k, partial(self._system, k), state, float(self.time[k]), duration, output, self._options)
 
     def _extracted(self, k: int, duration: float, output: Any, extract: Any) -> Any:
@@ -426,7 +425,6 @@ class Batch:
             return
         state = result.state_at(-1)
         self._state.put(k, state)
-        self._changed[k] = state.switched, state.replaced
         self.time[k] = end_times[k] if run.status == COMPLETED else result.time[-1]
 
 

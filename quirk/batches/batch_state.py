@@ -28,6 +28,9 @@ class BatchState:
         poses.
     internal : dict
         Internal variables (count, s) by name of the force element, such as the integral of a `Controller`.
+    changed : dict
+        Parts that events have enabled or disabled, and parts that they have replaced, by member: `switched` and
+        `replaced` of its `State`.
     """
 
     position: np.ndarray
@@ -36,6 +39,7 @@ class BatchState:
     angular_velocity: np.ndarray
     angles: dict[str, np.ndarray] = field(default_factory=dict)
     internal: dict[str, np.ndarray] = field(default_factory=dict)
+    changed: dict[int, tuple[Mapping[str, bool], Mapping[str, Any]]] = field(default_factory=dict)
 
     @classmethod
     def repeated(cls, state: State, count: int) -> BatchState:
@@ -47,18 +51,23 @@ class BatchState:
         position, orientation, velocity, angular_velocity = map(tiled, state.parts)
         angles = {name: tiled(array) for name, array in state.angles.items()}
         internal = {name: tiled(array) for name, array in state.internal.items()}
-        return cls(position, orientation, velocity, angular_velocity, angles, internal)
+        changes = state.switched, state.replaced
+        changed = dict.fromkeys(range(count), changes) if any(changes) else {}
+        return cls(position, orientation, velocity, angular_velocity, angles, internal, changed)
 
     def member(
         self, k: int, switched: Mapping[str, bool] | None = None, replaced: Mapping[str, Any] | None = None
     ) -> State:
         """Return a copy of the state of member k as a `State`.
 
-        `switched` and `replaced` are the constraints and forces enabled, disabled or replaced by events, as in `State`.
+        `switched` and `replaced` are the constraints and forces enabled, disabled or replaced by events, as in `State`;
+        by default those of the member.
         """
         angles, internal = ({name: array[k] for name, array in of.items()} for of in (self.angles, self.internal))
         parts = (np.array(getattr(self, name)[k]) for name in PARTS)
-        return State(*parts, angles=angles, internal=internal, switched=switched or {}, replaced=replaced or {})
+        own = self.changed.get(k, ({}, {}))
+        switched, replaced = own[0] if switched is None else switched, own[1] if replaced is None else replaced
+        return State(*parts, angles=angles, internal=internal, switched=dict(switched), replaced=dict(replaced))
 
     def put(self, k: int, state: State) -> None:
         """Set the state of member k."""
@@ -69,6 +78,9 @@ class BatchState:
                 if name not in arrays:
                     arrays[name] = np.repeat(np.zeros_like(array, dtype=float)[None], len(self.position), axis=0)
                 arrays[name][k] = array
+        self.changed.pop(k, None)
+        if state.switched or state.replaced:
+            self.changed[k] = dict(state.switched), dict(state.replaced)
 
     @property
     def bodies(self) -> np.ndarray:

@@ -297,6 +297,10 @@ class System(Renamed):
     def acceleration(self, state: State, t: float = 0.0, solver: str = "sparse") -> Acceleration:
         """Return the accelerations of all bodies at a state and time t, s.
 
+        This and the other analyses of a state use the parts that it names as enabled, disabled or replaced. Contacts,
+        stops and ropes are open, except those that push at an `Equilibrium`: a run decides which close, and
+        ``Run(system, initial_state=state)["rod"].acceleration`` shows its accelerations.
+
         `solver` is "sparse" for the compiled code, or "dense" for the reference implementation for small systems.
         """
         return at_state.acceleration(self._in(state), self.checked(state), self._time(t), solver)
@@ -577,10 +581,10 @@ class System(Renamed):
         start, t = self._state_or_initial(state), self._time(t)
         prescribed = {"coordinates": coordinates, "rates": rates}
         if closure_tolerance is None:
-            self._initial = assembled(self, start, t, **prescribed)
+            self._initial = assembled(self.configured_as(start), start, t, **prescribed)
             return self.initial_state()
         tolerance = validate.positive("System.assemble", "closure_tolerance", closure_tolerance)
-        rounded = self.with_closure(Closure(tolerance))
+        rounded = self.configured_as(start).with_closure(Closure(tolerance))
         nearest = assembled(rounded, start, t, **prescribed)
         closed = rounded.with_closure(absorbed(rounded, nearest, t))
         self._closure, self._plants = closed._closure, closed._plants
@@ -742,7 +746,11 @@ class System(Renamed):
         held = getattr(state, "system", None)
         if isinstance(held, System) and held._parts is self._parts and held.configuration == self.configuration:
             return held
-        configuration = self.configuration_of(state) if isinstance(state, State) else self.configuration
+        return self.configured_as(state) if isinstance(state, State) else self
+
+    def configured_as(self, state: State) -> System:
+        """Return the system with the parts that a state enables, disables or replaces, or the system itself."""
+        configuration = self.configuration_of(state)
         if configuration == self.configuration:
             return self
         system = copy(self)

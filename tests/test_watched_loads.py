@@ -132,3 +132,28 @@ def test_loads_of_a_planar_linkage_of_hinges_can_be_watched():
     found = result.at(result.events.time)["hinge 1"].force()
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 12.0, rtol=1e-6)
     assert len(found) == 2
+
+
+@pytest.mark.parametrize("hinges", [True, False])
+def test_a_door_breaks_off_where_a_unique_load_reaches_its_level(hinges):
+    """Two hinges share the weight of a door; a ball joint carries all of it, and a joint on the axis none."""
+    door = Body.box("door", 10.0, [1.0, 0.05, 2.0], position=[0.5, 0, 1.0])
+    low, high = {"point": [0, 0, 0.3]}, {"point": [0, 0, 1.7], "axis": "z"}
+    below = (
+        quirk.Revolute("below", GROUND, door, **low, axis="z")
+        if hinges
+        else quirk.Spherical("below", GROUND, door, **low)
+    )
+    above = (
+        quirk.Revolute("above", GROUND, door, **high) if hinges else quirk.PointOnLine("above", GROUND, door, **high)
+    )
+    push = quirk.Force("push", door, [0, 0, Motion.polynomial([0, -50.0])])
+    latch = quirk.Latch("latch", below, distance=1e-3, strength=140.0)
+    system = quirk.System([door, below, above, push, latch], gravity=DOWN)
+    if hinges:
+        with pytest.raises(quirk.InputError, match="two hinges of a door by a Spherical and a PointOnLine"):
+            quirk.simulate(system, 1.5)
+    else:
+        result = quirk.simulate(system, 1.5, output=0.5)
+        weight = 140.0 / np.hypot(1.0, 0.5 / 1.4)  # the moment arm is 0.5 m, the joints are 1.4 m apart
+        np.testing.assert_allclose(result.events.time[0], (weight - 98.1) / 50.0, rtol=1e-9)

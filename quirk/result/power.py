@@ -50,7 +50,7 @@ class Power(Mapping[str, np.ndarray]):
     ) -> None:
         self.of, self._done = powers, compute_work
         self._kinetic, self._stored = kinetic, stored
-        # The run at selected times of which this is the power: works count from its first time.
+        # At selected times of a run, works count from the first time of the whole run.
         self._run = self if run is None else run
 
     def __repr__(self) -> str:

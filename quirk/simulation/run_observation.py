@@ -97,7 +97,7 @@ class Observation:
         `solver` is their solver, and `current` the run object that integrates the motion.
         """
         self._solver, model, self._shared = solver, solver.model, dict[int, Reading]()
-        acting, undetermined = {element.name for element, _ in model.forces}, has_shared_loads(solver)
+        acting, undetermined = {element.name for element, _ in model.forces}, _has_shared_loads(solver)
         for k, quantity in enumerate(self._quantities):
             if not isinstance(quantity, Reading) or quantity.of is None or quantity.of.name in acting:
                 continue
@@ -129,7 +129,7 @@ class Observation:
                 self._turning.append((place, joint, angle.axis, sign, angle.factor, angle.offset))
 
 
-def has_shared_loads(solver: Solver) -> bool:
+def _has_shared_loads(solver: Solver) -> bool:
     """Whether redundant rows, closed contacts or sticking friction may share loads.
 
     The multipliers of a run are one distribution of such loads; results show another one.

@@ -21,6 +21,7 @@ from ..system.system import System
 from ..util import validate
 from .controller_memory import memories_of
 from .hybrid.changed_parts import ChangedParts
+from .hybrid.event_processing import CALLS_SWITCH
 from .hybrid.hybrid_run import HybridRun
 from .input_history import InputHistory
 from .present_violations import PresentViolations
@@ -206,10 +207,7 @@ class Sampler:
         except Exception as error:  # user functions may raise any exception
             raise InputError(f"{title}: its function failed: {type(error).__name__}: {error}") from error
         if self.system.switches != switches:
-            raise InputError(
-                f"{title}: its function calls enable() or disable() of a system, which act on later runs only: let the "
-                "action of an event return quirk.enable(...) or quirk.disable(...)"
-            )
+            raise InputError(f"{title}: its function {CALLS_SWITCH}")
         shapes = [self.inputs.slots[name].shape for name in sampled.inputs]
         if len(shapes) == 1 and np.shape(returned) == shapes[0]:
             returned = [returned]

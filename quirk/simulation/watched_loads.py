@@ -26,11 +26,11 @@ from ..result.result import Result
 # Difference between the two loads, relative to the largest load of the joint, below which they are the same. Rows that
 # are dependent up to the rounding of dimensions cause smaller differences.
 SAME_LOAD = 1e-3
-# Maximum number of outputs of a result at which watched loads are compared.
+# Maximum number of outputs of each segment of a result at which watched loads are compared.
 MOST_COMPARED = 50
 REMEDY = (
-    "system.mobility() names redundant rows; replace joints so that the load is unique, such as the second hinge of a "
-    "door by a PointOnLine joint, or watch another quantity"
+    "system.mobility() names redundant rows; replace joints so that the load is unique, such as the two hinges of a "
+    "door by a Spherical and a PointOnLine joint, or watch another quantity"
 )
 
 
@@ -60,12 +60,12 @@ def check_watched_loads(guards: Iterable[EventFunction], solver: Solver, t: floa
 def warn_of_watched_loads(result: Result, guards: Iterable[EventFunction]) -> None:
     """Warn of watched loads that the motion of a result does not determine at all times; the first one is named."""
     watched = of_joints(guards)
-    every = max(1, len(result.time) // MOST_COMPARED)
     for segment in result.segments if watched else ():
         solver = segment.solver()
         if not len(segment.time):
             continue
         solver.settle(solver.slots.state_to_lanes(segment.flat[0]), segment.instants[0])
+        every = -(-len(segment.time) // MOST_COMPARED)
         for row in range(0, len(segment.time) if solver.redundant else 0, every):
             t, y = float(segment.instants[row]), segment.flat[row]
             solver.rates(t, solver.slots.state_to_lanes(y))

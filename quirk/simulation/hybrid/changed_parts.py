@@ -10,7 +10,7 @@ import numpy as np
 # advice.
 JUMPS = "jumps away from the bodies by changes of values that its function reads"
 CONTINUE = "let the function continue from its present value"
-# What has changed a gap, for the error message.
+# Cause of a changed gap, in the error message.
 CAUSE = "changes of values that its function reads"
 
 

@@ -32,8 +32,11 @@ from .total_energy import total_energy
 
 # Advice to functions that write to the state, for errors.
 HOW_TO_CHANGE = "a run continues from its own state; return quirk.set_velocity(...) or another action to change it"
-# What a function of an action must not do, for errors.
-CALLS_SWITCH = "calls enable() or disable() of a system, which act on later runs only"
+# Error of functions that switch parts of the system of their own run.
+CALLS_SWITCH = (
+    "calls enable() or disable() of a system, which act on later runs only: let the action of an event return "
+    "quirk.enable(...) or quirk.disable(...)"
+)
 
 
 class EventProcessor:
@@ -258,7 +261,7 @@ class EventProcessor:
         switches = self._system.switches
         returned = _returned(action, event_state.t, state)
         if self._system.switches != switches:
-            raise SwitchingError(f"its action {CALLS_SWITCH}: return quirk.enable(...) or quirk.disable(...) instead")
+            raise SwitchingError(f"its action {CALLS_SWITCH}")
         for further in actions_of(self._system, returned, f"{event}, at t = {event_state.t:g} s"):
             event_state = self._execute(event, further, event_state, angles, plant)
         return event_state

@@ -12,9 +12,10 @@ from ..bodies.body import GROUND, Body, Ground
 from ..bodies.frame import Frame
 from ..errors import InputError
 from ..util import validate
+from .angle import rates_123
 from .constraint import Constraint, Joint, initial_point
 from .coupling import Coupling
-from .primitives import Z
+from .primitives import X, Z
 
 # Type of `armature`: inertia at the joint, or a pair of the inertia of a rotor and its gear ratio.
 ArmatureLike = float | tuple[float, float]
@@ -104,6 +105,10 @@ def initial_coordinate(joint: Joint, rotates: bool) -> tuple[float, float]:
         apart = p_j - p_i
         return float(axis @ apart), float(axis @ (v_j - v_i - np.cross(w_i, apart)))
     number = joint.rotation_axis if joint.rotation_axis is not None else Z
+    if joint.of_three:
+        R = R_i.T @ R_j
+        angles = np.arctan2(-R[1, 2], R[2, 2]), np.arcsin(np.clip(R[0, 2], -1, 1)), np.arctan2(-R[0, 1], R[0, 0])
+        return float(angles[number]), float(rates_123(R_i[:, X], R_j[:, Z], w_j - w_i)[number])
     a, b = (number + 1) % 3, (number + 2) % 3
     sine, cosine = R_i[:, b] @ R_j[:, a] - R_i[:, a] @ R_j[:, b], R_i[:, a] @ R_j[:, a] + R_i[:, b] @ R_j[:, b]
     return float(np.arctan2(sine, cosine)), float(R_i[:, number] @ (w_j - w_i))

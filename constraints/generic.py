@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -149,10 +150,14 @@ class Generic(Joint):
             raise InputError(f"{owner}: drawing must be a quirk.Drawing; got {drawing!r}")
         turns = [axis for axis in range(3) if not self.constrained[3 + axis]]
         slides = [axis for axis in range(3) if not self.constrained[axis]]
-        self.rotation_axis = turns[0] if len(turns) == 1 else None
+        turned = any(self.constrained[3 + axis] and not _is_zero(self.offset, 3 + axis) for axis in range(3))
+        # With rotational offsets, the frames have no common axis. A rotation about z is then the third 1-2-3 angle; one
+        # about x or y is none of these angles.
+        self.rotation_axis = turns[0] if len(turns) == 1 and (turns[0] == Z or not turned) else None
+        self.of_three = turned and self.rotation_axis is not None
         self.translation_axis = slides[0] if len(slides) == 1 else None
-        # If only rotations about x and y are free, the joint is a universal joint; offsets would rotate its axes.
-        self.cross = offset is None and not self.alternative and self.constrained[5] and not self.constrained[4]
+        # If only rotations about x and y are free, the joint is a universal joint, unless offsets rotate its axes.
+        self.cross = not turned and self.constrained[5] and not self.constrained[4]
         if not self.alternative:
             self.aligned_axes = {0: (X, Y, Z), 1: tuple(turns)}.get(len(turns), ())
         self.primitives = self._primitives(owner, parameters)
@@ -192,6 +197,15 @@ class Generic(Joint):
         return (
             Relation(function, labels, units, numbers, motions, source=self.offset if callable(self.offset) else None),
         )
+
+
+def _is_zero(offset: Any, coordinate: int) -> bool:
+    """Whether the offset of a coordinate, 0 to 5, is known to be zero at all times."""
+    if offset is None:
+        return True
+    entries = () if callable(offset) else np.asarray(offset, dtype=object).ravel().tolist()
+    entry = entries[coordinate] if coordinate < len(entries) else None
+    return isinstance(entry, Number) and entry == 0
 
 
 def _checked(owner: str, offset: Callable[..., Any], parameters: np.ndarray) -> Callable[..., Any]:

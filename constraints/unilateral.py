@@ -20,7 +20,7 @@ from ..functions.expression import function_of
 from ..functions.user_function import check_arguments, on_jets
 from ..util import validate
 from ..util.validate import PointsLike
-from .angle import counts_turns, free_angle
+from .angle import free_angle
 from .bounded import SurfaceParts
 from .constraint import Constraint, Joint, checked_ends, end_points
 from .custom import LETTERS, UNITS, OfBodies
@@ -136,11 +136,6 @@ class Stop(Unilateral):
             raise InputError(f"{owner}: give lower or upper, or both")
         if lower is not None and upper is not None and not lower < upper:
             raise InputError(f"{owner}: lower must be less than upper; got {lower!r} and {upper!r}")
-        if rotates and not joint.of_three and not counts_turns(joint, axis) and any(abs(x) >= np.pi for _, x in given):
-            raise InputError(
-                f"{owner}: {joint} turns about y with an offset, and no turns of its angle are counted: limits must be "
-                f"between -pi and pi; got {[x for _, x in given]}; leave out the offset, or let the joint turn about z"
-            )
         super().__init__(name, joint.body_i, joint.body_j, joint.frame_i, joint.frame_j, active=False)
         self.joint, self.turning = joint, axis if rotates else None
         function = ((TILTS if joint.of_three else ANGLES) if rotates else SLIDES)[axis]

@@ -137,9 +137,10 @@ def test_the_angle_of_one_of_three(letter):
         np.testing.assert_allclose(observe(), [run["pose"].angle, run["pose"].angle_rate], atol=1e-9)
 
 
-def test_a_stop_on_an_angle_without_turns_is_refused_beyond_half_a_turn():
-    body = Body("body", 1.0, [1.0, 1.0, 1.0])
+def test_a_stop_beyond_half_a_turn_about_y_of_a_generic_joint():
+    body = Body("body", 1.0, [1.0, 1.0, 1.0], angular_velocity=[0, 2.0, 0])
     joint = quirk.Generic("tilt", GROUND, body, point=[0, 0, 0], constrained=[1, 1, 1, 1, 0, 1], offset=np.zeros(6))
-    quirk.Stop("near", joint, upper=3.0)
-    with pytest.raises(quirk.InputError, match="between -pi and pi"):
-        quirk.Stop("far", joint, upper=4.0)
+    system = quirk.System([body, joint, quirk.Stop("far", joint, upper=4.0)])
+    result = quirk.simulate(system, 3.0, output=0.1)
+    np.testing.assert_allclose(result.events.of("far").time, [2.0], atol=1e-9)
+    np.testing.assert_allclose(result["tilt"].angle, np.minimum(2.0 * result.time, 4.0), atol=1e-9)

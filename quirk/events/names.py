@@ -302,12 +302,8 @@ def _of_constraint(
     if len(words) == 1 and words[0] in OF_JOINTS:
         what, rate = OF_JOINTS[words[0]]
         if what == "distance" or _free_axis(constraint, what) is not None:
-            axis = _free_axis(constraint, what) if what == "angle" else None
-            read = Read(name, what, rate=rate)
-            if axis is not None and not counts_turns(constraint, axis):
-                # The second 1-2-3 angle, between -90 and 90 degrees; the rotation about the axis may exceed that.
-                read = Read(name, "rotation", axis, rate)
-            return _of_frames(title, event, read, level, constraint, None if rate else axis)
+            axis = _free_axis(constraint, what) if what == "angle" and not rate else None
+            return _of_frames(title, event, Read(name, what, rate=rate), level, constraint, axis)
     if len(path) == 2 and path[0] in ("displacement", "rotation") and path[1] in AXES:
         read, axis = Read(name, path[0], AXES[path[1]]), AXES[path[1]] if path[0] == "rotation" else None
         return _of_frames(title, event, read, level, constraint, axis)

@@ -221,7 +221,7 @@ def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
         return AboutPoint(), WHOLE, Z
     if isinstance(on, Planar | PointOnPlane):
         return OnPlane(), ALONG, Z
-    if isinstance(on, Joint) and not isinstance(on, Universal):
+    if isinstance(on, Joint) and not isinstance(on, Universal) and not on.of_three:
         turns, slides = on.rotation_axis, on.translation_axis
         axis = turns if slides is None else slides
         if axis is not None and turns in (None, axis):

@@ -48,7 +48,7 @@ class TendonPath(NamedTuple):
 
     Attributes
     ----------
-    bodies : bodies at the ends of spans of variable length, each once
+    bodies : bodies at the ends of spans of variable length, each once, in the order of the path
     spans : pairs of points between which the tendon runs, each a body and a point (3,) in body coordinates, m
     ends : for each span of variable length, the indices of the bodies at its ends
     numbers : weighted length of the spans within one body, m, which is constant; then the `OF_SPAN` numbers of each
@@ -61,6 +61,17 @@ class TendonPath(NamedTuple):
     ends: SpanEnds
     numbers: tuple[float, ...]
     initial_length: float
+
+    def between_ends(self) -> TendonPath:
+        """Return the same path with the first body of the path as the first, and the last as the second in `bodies`.
+
+        If the path ends at its first body, the second body remains in its place.
+        """
+        last = self.ends.pairs[-1][1] or 1
+        order = [0, last, *(k for k in range(1, len(self.bodies)) if k != last)]
+        row = {before: after for after, before in enumerate(order)}
+        pairs = tuple((row[one], row[two]) for one, two in self.ends.pairs)
+        return self._replace(bodies=[self.bodies[k] for k in order], ends=SpanEnds(pairs))
 
 
 def tendon_path(owner: str, points: Iterable[tuple[Body | Ground, ArrayLike]], weights: Any) -> TendonPath:

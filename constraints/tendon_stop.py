@@ -37,7 +37,9 @@ class TendonStop(Unilateral):
     """Limits of the length of a tendon over points of bodies, at which it is taut or comes to rest.
 
     The length is the sum of ``weight_k |p_(k+1) - p_k|`` over consecutive points, as for `Tendon`. With an upper limit
-    the tendon is an inextensible rope, which can be slack. The constraint has 1 row while the length is at a limit.
+    the tendon is an inextensible rope, which can be slack. The constraint has 1 row while the length is at a limit. Body i
+    is that of the first point, body j that of the last; if they are the same, body j is the second that the tendon meets.
+    The load is what the tendon exerts on body j, with the torque about its center of mass.
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ class TendonStop(Unilateral):
             raise InputError(f"{owner}: give lower or upper, or both")
         if lower is not None and upper is not None and not lower < upper:
             raise InputError(f"{owner}: lower must be less than upper; got {lower!r} and {upper!r}")
-        path = tendon_path(owner, points, weights)
+        path = tendon_path(owner, points, weights).between_ends()
         self.spans, self._members = path.spans, tuple(path.bodies)
         super().__init__(name, self._members[0], self._members[1], Frame(), Frame(), active=False)
         gap = LengthGap(path.ends)

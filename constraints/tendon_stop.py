@@ -37,9 +37,10 @@ class TendonStop(Unilateral):
     """Limits of the length of a tendon over points of bodies, at which it is taut or comes to rest.
 
     The length is the sum of ``weight_k |p_(k+1) - p_k|`` over consecutive points, as for `Tendon`. With an upper limit
-    the tendon is an inextensible rope, which can be slack. The constraint has 1 row while the length is at a limit. Body i
-    is that of the first point, body j that of the last; if they are the same, body j is the second that the tendon meets.
-    The load is what the tendon exerts on body j, with the torque about its center of mass.
+    the tendon is an inextensible rope, which can be slack. The constraint has 1 row while the length is at a limit.
+
+    Body i is that of the first point, body j that of the last; if they are the same, body j is the second that the
+    tendon meets. The load is what the tendon exerts on body j, with the torque about its center of mass.
 
     Parameters
     ----------

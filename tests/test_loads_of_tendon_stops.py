@@ -37,6 +37,6 @@ def test_moment_of_the_tension_about_the_center_of_mass():
 
 
 def test_a_closed_path_has_the_load_on_the_second_body():
-    left, right, path = weights()
+    left, _, path = weights()
     loop = quirk.TendonStop("loop", [*path, (left, [0, 0, 0])], upper=4.0)
     assert [body.name for body, _ in loop.ends] == ["left", "ground", "right"]

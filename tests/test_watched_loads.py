@@ -96,6 +96,18 @@ def test_observed_loads_of_feet_are_those_of_results(order):
         )
 
 
+@pytest.mark.parametrize("load", [0.0, 0.5])
+def test_a_single_stop_at_its_limit_shares_its_load_with_nothing(load):
+    """The stop carries `load` at the start, and 2 N/s more: an event is the instant at which it carries 1 N."""
+    block = Body.box("block", 1.0, [0.1, 0.1, 0.1])
+    rail = quirk.Prismatic("rail", GROUND, block, axis="x")
+    stop = quirk.Stop("stop", rail, upper=0.0)
+    push = quirk.JointForce("push", rail, Motion.polynomial([load, 2.0]))
+    event = quirk.Event("event", "stop.force", level=1.0, direction=1)
+    result = quirk.simulate(quirk.System([block, rail, stop, push, event]), 1.0)
+    np.testing.assert_allclose(result.events.of("event").time, [0.5 * (1.0 - load)], atol=1e-9)
+
+
 def beam_on_two_balls(order=1):
     beam = Body.bar("beam", [0, 0, 0], [2, 0, 0], mass=3.0)
     balls = [quirk.Spherical(f"ball {k}", GROUND, beam, point=[2 * k, 0, 0]) for k in range(2)]

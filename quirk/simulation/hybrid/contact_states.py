@@ -92,7 +92,10 @@ class ContactState:
         """Names of contacts and sticking friction elements whose loads depend on several constraint multipliers."""
         several = (key for key, load in self.loads.items() if sum(any(w) for w in zip(*load.weights, strict=True)) > 1)
         members = (mode.margin.members for mode in self.friction.values() if isinstance(mode.margin, CommonMargin))
-        return {name for name, _ in (*self.shared_margins, *self.unloaded, *several)}.union(*members)
+        # A contact without load that is the only one has nothing to share its load with.
+        alone = len(self.unloaded) + len(self.loaded) + len(self.friction) == 1
+        unloaded = () if alone else self.unloaded
+        return {name for name, _ in (*self.shared_margins, *unloaded, *several)}.union(*members)
 
     def sticks_redundantly(self, part: Any) -> bool:
         """Whether a part is friction that sticks without a row for each of its slip components."""

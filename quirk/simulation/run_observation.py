@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from ..constraints.sticking import Sticking
-from ..constraints.unilateral import Unilateral
 from ..dynamics.model.joint_angles import polar_sign
 from ..dynamics.plant import CompiledModel
 from ..dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
 from ..dynamics.sparse.solver.solver import Solver
 from ..dynamics.sparse.stepping.event_functions import laws_at, quantities_at
 from ..dynamics.sparse.stepping.pausing_run import PausingRun
-from ..dynamics.sparse.stepping.watched_quantities import EventFunction, EventMonitor
+from ..dynamics.sparse.stepping.watched_quantities import EventFunction, EventMonitor, shares_with_contacts
 from ..errors import InputError
 from ..events.names import LOADS, Reading, named
 from ..forces import ForceElement
@@ -97,7 +95,7 @@ class Observation:
         `solver` is their solver, and `current` the run object that integrates the motion.
         """
         self._solver, model, self._shared = solver, solver.model, dict[int, Reading]()
-        acting, undetermined = {element.name for element, _ in model.forces}, _has_shared_loads(solver)
+        acting, undetermined = {element.name for element, _ in model.forces}, shares_with_contacts(model)
         for k, quantity in enumerate(self._quantities):
             if not isinstance(quantity, Reading) or quantity.of is None or quantity.of.name in acting:
                 continue
@@ -127,15 +125,6 @@ class Observation:
                 angle = quantity.watched_angle
                 joint, sign = model.joints.number[angle.joint], polar_sign(angle.axis)
                 self._turning.append((place, joint, angle.axis, sign, angle.factor, angle.offset))
-
-
-def _has_shared_loads(solver: Solver) -> bool:
-    """Whether redundant rows, closed contacts or sticking friction may share loads.
-
-    The multipliers of a run are one distribution of such loads; results show another one.
-    """
-    held = any(isinstance(one, Unilateral | Sticking) for one, _ in solver.model.joint_bodies)
-    return solver.redundant or held
 
 
 def _shown(result: Result, reading: Reading) -> float:

@@ -1,8 +1,9 @@
-"""Loads that events watch, in systems whose redundant rows share them.
+"""Loads that events watch, in systems whose redundant rows share them with closed contacts or sticking friction.
 
-A run watches the multipliers of independent rows, and results show the multipliers of minimum norm. Where both give the
-same load, the motion determines it, or its undetermined part is zero. Where they differ, rigid bodies do not say when
-the watched load reaches its level.
+Without contacts and friction, events and results are based on the same loads, those of minimum norm. With them, results
+show the multipliers of minimum norm within the limits of friction, and a run watches those of independent rows. Where
+both give the same load, the motion determines it, or its undetermined part is zero. Where they differ, rigid bodies do
+not say when the watched load reaches its level.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from ..constraints import Constraint
 from ..constraints.unilateral import Unilateral
 from ..dynamics.sparse.solver.joint_loads import JointLoads
 from ..dynamics.sparse.solver.solver import Solver
-from ..dynamics.sparse.stepping.watched_quantities import EventFunction
+from ..dynamics.sparse.stepping.watched_quantities import EventFunction, shares_with_contacts
 from ..errors import InputError, outside
 from ..events.names import LOADS, Reading
 from ..result.contact_loads import ContactLoadWarning
@@ -49,9 +50,10 @@ def of_joints(guards: Iterable[EventFunction]) -> list[EventFunction]:
 def check_watched_loads(guards: Iterable[EventFunction], solver: Solver, t: float, y: np.ndarray) -> None:
     """Raise an InputError if the motion does not determine a watched load at time t (s) and state vector y."""
     watched, lanes = of_joints(guards), solver.slots.state_to_lanes(y)
-    if watched:
-        solver.settle(lanes, t)
-    if watched and solver.redundant:
+    if not watched or not shares_with_contacts(solver.model):
+        return
+    solver.settle(lanes, t)
+    if solver.redundant:
         solver.rates(t, lanes)
         for guard, one, other in _undetermined(watched, solver, y):
             raise InputError(f"{_described(guard, one, other, t)}: {REMEDY}")
@@ -62,7 +64,7 @@ def warn_of_watched_loads(result: Result, guards: Iterable[EventFunction]) -> No
     watched = of_joints(guards)
     for segment in result.segments if watched else ():
         solver = segment.solver()
-        if not len(segment.time):
+        if not len(segment.time) or not shares_with_contacts(solver.model):
             continue
         solver.settle(solver.slots.state_to_lanes(segment.flat[0]), segment.instants[0])
         every = -(-len(segment.time) // MOST_COMPARED)

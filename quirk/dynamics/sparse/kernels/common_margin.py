@@ -90,9 +90,9 @@ def add_bearing_forces(mechanism: Mechanism, readings: Readings, r: int, y: np.n
     bearing forces, in axes of body i, are the load times the matrix (6, 6) at index `shares` of `readings.margins`.
     They are added to `readings.shared` from index `into` on.
     """
-    kin, body = mechanism.work.kin, readings.entries[READING * r + KIN_I]
-    force = back(kin, body, constraint_load(mechanism, readings, r, y))
-    torque = back(kin, body, constraint_load(mechanism, readings, r + 1, y))
+    work, body = mechanism.work, readings.entries[READING * r + KIN_I]
+    force = back(work.kin, body, constraint_load(mechanism, readings, r, y, work.x))
+    torque = back(work.kin, body, constraint_load(mechanism, readings, r + 1, y, work.x))
     for c in range(BEARINGS):
         total, row = at(readings.shared, into + c), shares + LOAD * c
         for d in range(3):

@@ -125,7 +125,7 @@ def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarra
         return
     for n in range(2):
         p = o + 3 * n
-        vector = constraint_load(mechanism, frictions.readings, frictions.place[k] + n, y)
+        vector = constraint_load(mechanism, frictions.readings, frictions.place[k] + n, y, mechanism.work.x)
         change = turned(kin, frictions.kinematics[ENDS * k], (at(into, p), at(into, p + 1), at(into, p + 2)))
         for c in range(3):
             put(into, p + c, vector[c] + change[c])

@@ -43,11 +43,13 @@ def component(axis: int, vector: tuple[float, float, float]) -> float:
 
 
 @kernel
-def constraint_load(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> tuple[float, float, float]:
+def constraint_load(
+    mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray, x: np.ndarray
+) -> tuple[float, float, float]:
     """Return the force (N) or torque (N m) that body i exerts on body j through a constraint, in the inertial frame.
 
     Reading r selects the constraint, and force or torque. The torque is about the joint point of body j. y is the last
-    evaluated state.
+    evaluated state, and x are the multipliers.
     """
     nodes, work, o, wrench = mechanism.nodes, mechanism.work, READING * r, readings.wrench
     entries = readings.entries
@@ -58,9 +60,9 @@ def constraint_load(mechanism: Mechanism, readings: Readings, r: int, y: np.ndar
     for k in range(entries[o + NODE], entries[o + NODE_END]):
         n = readings.nodes[k]
         if nodes.kind[n] == RELATION:
-            relation_wrenches(nodes.relations, nodes.lanes[n], work.G, work.x, 8 * n, wrench)
+            relation_wrenches(nodes.relations, nodes.lanes[n], work.G, x, 8 * n, wrench)
             continue
-        multipliers, g = load(work.x, 8 * n), G_SIZE * n
+        multipliers, g = load(x, 8 * n), G_SIZE * n
         for c in range(3):
             force = total(multipliers * load(work.G, g + G_FORCE + 8 * c))
             wrench[i + 8 * c] -= force

@@ -48,16 +48,16 @@ from .mechanism import Mechanism
 
 
 @kernel
-def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
+def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray, x: np.ndarray) -> float:
     """Return the value of reading r minus its threshold, in the unit of the reading.
 
     A reading is a watched scalar, such as a component of a joint load, in N or N m, or an energy, in J. y must be the
-    last evaluated state.
+    last evaluated state; x are the multipliers from which loads of constraints are computed.
     """
     kind, o = readings.kind[r], READING * r
     level = at(readings.numbers, NUMBERS * r + LEVEL)
     if kind == OF_CONSTRAINT:
-        return component(readings.entries[o + AXIS], constraint_load(mechanism, readings, r, y)) - level
+        return component(readings.entries[o + AXIS], constraint_load(mechanism, readings, r, y, x)) - level
     if kind == MULTIPLIER:
         return at(mechanism.work.x, readings.entries[o + PLACE]) - level
     if kind == OF_FORCE:

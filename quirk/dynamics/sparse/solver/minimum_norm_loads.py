@@ -14,7 +14,8 @@ arrays contain these six components followed by two zeros, to fill the eight ele
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -23,18 +24,11 @@ from quirk.dynamics.model.metric import body_lengths
 from quirk.dynamics.model.model import Model
 from quirk.jit.simd import WIDTH, aligned
 
+from ..kernels.minimum_norm import REFINEMENTS, RedundantRows
 from ..kernels.relations import SIDE_FORCE, SIDE_MOMENT
-from ..symbolic.fronts import BodySides, orthogonal
+from ..symbolic.fronts import BodySides, Orthogonal, orthogonal
 from ..symbolic.ordering import gathered, minimum_degree
 from ..symbolic.tables import SIDES, SIGNS, Tables
-
-# A column is a degree of freedom if its distance from the span of other columns is below FREEDOM times its norm. If
-# fewer degrees of freedom are found than the number of independent rows implies, the threshold is multiplied by MORE,
-# up to MOST.
-FREEDOM, MORE, MOST = 1e-10, 3.0, 1e-2
-
-# Number of refinements. The error of one solve is round-off over the smallest distance of a column.
-REFINEMENTS = 2
 
 
 class MinimumNormLoads:
@@ -97,6 +91,7 @@ class MinimumNormLoads:
         self.row_place = of_row, row
         self.inverse_scale = np.zeros((len(self.placed), 6))
         self.inverse_scale[self.row_place] = 1 / model.row_scale
+        self.row_lane, self.nodes = tables.row_lane, len(tables.joints)
 
     def _elements(self, sides: Sequence[tuple[int, int, int]], tables: Tables) -> tuple[np.ndarray, np.ndarray]:
         """Return the indices (2, s, 3, 6) of forces and moments in the array of rows, and the signs (s,) of the forces.
@@ -114,6 +109,25 @@ class MinimumNormLoads:
                 start = tables.nodes.relations.starts(joint.relation)[side]
                 starts[:, s] = start + SIDE_FORCE, start + SIDE_MOMENT
         return starts[:, :, None, None] + WIDTH * np.arange(3)[:, None] + np.arange(6), signs
+
+    def compiled(self) -> RedundantRows:
+        """Return tables by which compiled code computes the multipliers at one state, with scratch arrays."""
+        e, row = self.row_place
+        lane, weight, inverse = (np.zeros((len(self.placed), WIDTH), dtype=kind) for kind in (np.int64, float, float))
+        lane[e, row], weight[e, row], inverse[e, row] = self.row_lane, self.row_scale, 1 / self.row_scale
+        force, moment = self.elements[:, :, 0, 0]
+        sides = {
+            "joint": self.joint,
+            "body": self.place,
+            "force": force,
+            "moment": moment,
+            "force_scale": self.force_scale,
+            "moment_scale": self.moment_scale,
+            "lane": lane,
+            "weight": weight,
+            "inverse_weight": inverse,
+        }
+        return _redundant_rows(sides, self.orthogonal, self.nodes)
 
     def multipliers(
         self,
@@ -202,3 +216,30 @@ class MinimumNormLoads:
         lengths = aligned(WIDTH * self.count)
         lengths[:] = diagonal[:-1].ravel()
         return lengths
+
+
+@functools.cache
+def no_redundant_rows() -> RedundantRows:
+    """Return empty tables, for compiled code that needs no loads of redundant rows."""
+    none, indices = np.zeros(0), ("joint", "body", "force", "moment", "lane")
+    floats = ("force_scale", "moment_scale", "weight", "inverse_weight")
+    sides = {name: none.astype(np.int64) for name in indices} | dict.fromkeys(floats, none)
+    return _redundant_rows(sides, orthogonal([], none.astype(np.int64), none, [], {}), 0)
+
+
+def _redundant_rows(sides: Mapping[str, np.ndarray], pattern: Orthogonal, nodes: int) -> RedundantRows:
+    """Return the tables of compiled code, with scratch arrays, for a model with a number of nodes.
+
+    `sides` are the first members of `RedundantRows` by name, and `pattern` the pattern of the factorization.
+    """
+    n, rows = len(pattern.pivots), sides["lane"].size
+    scratch = {"rows": 6 * WIDTH * len(sides["joint"]), "loads": rows, "least": rows, "multipliers": WIDTH * nodes}
+    scratch |= dict.fromkeys(("lengths", "floor", "rhs", "y"), WIDTH * n)
+    return RedundantRows(
+        **{name: array.ravel().copy() for name, array in sides.items()},
+        fronts=pattern.fronts,
+        triangle=pattern.triangle(),
+        scale=pattern.scale,
+        coupling=pattern.weight,
+        **{name: aligned(size) for name, size in scratch.items()},
+    )

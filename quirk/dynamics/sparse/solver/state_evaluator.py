@@ -36,6 +36,7 @@ from ..kernels.at_state import (
     at_state,
 )
 from ..kernels.mechanism import Mechanism
+from ..kernels.minimum_norm import FREEDOM, MORE, MOST, RedundantRows
 from ..kernels.relations import OUTPUT
 from ..kernels.workspace import LEAST, PASSES, RANK, SUMMARY, TOLERANCE
 from ..stepping.run_state import Counts
@@ -46,7 +47,7 @@ from ..symbolic.tables_of_closings import new_closing_arrays
 from ..symbolic.tables_of_friction import flat_frictions
 from ..symbolic.tables_of_recursion import new_recursion_arrays
 from ..symbolic.tables_of_tree import new_tree_arrays
-from .minimum_norm_loads import FREEDOM, MORE, MOST, MinimumNormLoads
+from .minimum_norm_loads import MinimumNormLoads
 from .work_arrays import work_arrays
 
 # Placeholder for an array that a task does not use.
@@ -304,6 +305,10 @@ class StateEvaluator:
         if not self.redundant:
             return x
         return self._sharing().multipliers(x, G, self.rank, self._factorised)
+
+    def redundant_rows(self) -> RedundantRows:
+        """Return tables by which compiled code computes the multipliers of minimum norm."""
+        return self._sharing().compiled()
 
     def _factorised(
         self, pattern: Orthogonal, G: np.ndarray, lengths: np.ndarray, rank: int

@@ -29,7 +29,9 @@ from ..kernels.bodies import poses
 from ..kernels.evaluate import evaluate
 from ..kernels.load_tables import Readings
 from ..kernels.mechanism import Mechanism
+from ..kernels.minimum_norm import RedundantRows, minimize_norm
 from ..kernels.readings import kinetic, potential, reading
+from ..kernels.workspace import RANK
 
 # Number of intervals per step at whose ends event functions are sampled if one may cross zero; and the maximum number,
 # for functions that may vary faster than the motion of bodies.
@@ -83,6 +85,7 @@ class WatchedTables(NamedTuple):
     direction : (Q,) direction of crossings that are events: 1 rising, -1 falling, 0 both
     acts : (Q,) whether the event has an action
     positive : (Q,) whether the function is assumed positive at the start of a run and after jumps of the state
+    redundant : tables for the loads of redundant constraints; empty if no reading is such a load
     side, side_at_start : (Q,) current sign of each function, 1 or -1, or 0 if it has not left zero; and its sign at the
         start of the step
     scale : (Q,) largest magnitude of the function so far
@@ -103,6 +106,7 @@ class WatchedTables(NamedTuple):
 
     laws: Forces
     readings: Readings
+    redundant: RedundantRows
     direction: np.ndarray
     acts: np.ndarray
     positive: np.ndarray
@@ -140,6 +144,9 @@ def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarra
     """
     if watched.readings.kind.shape[0] > 0:
         evaluate(mechanism, t, y, alpha, beta, watched.slope)
+        if watched.redundant.joint.shape[0] > 0:
+            work = mechanism.work
+            minimize_norm(watched.redundant, work.G, work.x, int(work.summary[RANK]))
     else:
         poses(mechanism.constants, y, mechanism.work.kin)
 
@@ -152,7 +159,9 @@ def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: 
     """
     count = watched.laws.entries.shape[0] // ELEMENT_SIZE
     if e >= count:
-        return reading(mechanism, watched.readings, e - count, y), math.nan
+        shared = watched.redundant.joint.shape[0] > 0
+        x = watched.redundant.multipliers if shared else mechanism.work.x
+        return reading(mechanism, watched.readings, e - count, y, x), math.nan
     laws, first = watched.laws, place_of_value(watched.laws, e)
     put(laws.outputs, first, math.nan)  # remains nan if the function fails
     run_law(laws, e, t, y, mechanism.work.kin)

@@ -10,17 +10,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from quirk.constraints import Constraint
+from quirk.constraints.sticking import Sticking
+from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.model.auxiliary_states import AuxiliaryStates
 from quirk.dynamics.model.joint_angles import CountedJoints, polar_sign
 from quirk.dynamics.model.model import Model
 from quirk.errors import InputError
 from quirk.events.dimension import Dimension
-from quirk.events.names import Reading
+from quirk.events.names import LOADS, Reading
 from quirk.events.quantity import Gap, Quantity, WatchedAngle
 from quirk.forces import ForceElement
 from quirk.jit.simd import aligned
 
 from ..codegen.force_functions import Applied
+from ..kernels.minimum_norm import RedundantRows
+from ..solver.minimum_norm_loads import no_redundant_rows
 from ..solver.solver import Solver
 from ..symbolic.tables_of_readings import flat_readings
 from .event_functions import MOST_CROSSINGS, MOST_SAMPLES, NOTED, WAY, WHEN, WHICH, WatchedTables, WatchedTurns
@@ -97,6 +102,7 @@ class EventMonitor:
         self.table = WatchedTables(
             laws=self.laws.table,
             readings=flat_readings(readings, solver.model, solver.tables, solver.applied.table),
+            redundant=_redundant_rows(readings, solver),
             direction=np.array([guard.direction for guard in self.guards], dtype=np.int64),
             acts=np.array([guard.acts for guard in self.guards], dtype=np.int64),
             built_in=np.array(
@@ -166,6 +172,20 @@ class EventMonitor:
         if bad.size:
             return InputError(f"{self.guards[bad[0]].title}: its function is not a number at t = {t:.9g} s")
         return None
+
+
+def shares_with_contacts(model: Model) -> bool:
+    """Whether closed contacts or sticking friction are among the constraints of a model.
+
+    Of redundant constraints, they limit the distribution of the loads; otherwise its norm is minimal.
+    """
+    return any(isinstance(held, Unilateral | Sticking) for held, _ in model.joint_bodies)
+
+
+def _redundant_rows(readings: Sequence[Reading], solver: Solver) -> RedundantRows:
+    """Return the tables for the minimum-norm loads of constraints, empty tables if no reading is such a load."""
+    of_joints = any(isinstance(one.of, Constraint) and one.quantity in LOADS for one in readings)
+    return solver.redundant_rows() if of_joints and not shares_with_contacts(solver.model) else no_redundant_rows()
 
 
 def _watched_turns(angles: Sequence[WatchedAngle], joints: CountedJoints) -> WatchedTurns:

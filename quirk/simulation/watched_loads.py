@@ -1,126 +1,92 @@
-"""Loads that events watch, in systems whose redundant rows share them with closed contacts or sticking friction.
+"""Loads of joints that events watch, where closed contacts or sticking friction share them.
 
-Without contacts and friction, events and results are based on the same loads, those of minimum norm. With them, results
-show the multipliers of minimum norm within the limits of friction, and a run watches those of independent rows. Where
-both give the same load, the motion determines it, or its undetermined part is zero. Where they differ, rigid bodies do
-not say when the watched load reaches its level.
+Of loads that redundant constraints share, a run watches those of minimum norm, and results show the same. Loads that
+joints share with contacts and sticking friction are redistributed in results, such that friction is within its limits.
+Where this changes a watched load, rigid bodies do not say when it reaches its level.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from ..bodies import rotation
 from ..constraints import Constraint
 from ..constraints.unilateral import Unilateral
-from ..dynamics.sparse.solver.joint_loads import JointLoads
-from ..dynamics.sparse.solver.solver import Solver
-from ..dynamics.sparse.stepping.watched_quantities import EventFunction, shares_with_contacts
+from ..dynamics.sparse.stepping.watched_quantities import EventFunction
 from ..errors import InputError, outside
 from ..events.names import LOADS, Reading
 from ..result.contact_loads import ContactLoadWarning
 from ..result.result import Result
 
-# Difference between the two loads, relative to the largest load of the joint, below which they are the same. Rows that
-# are dependent up to the rounding of dimensions cause smaller differences.
+# Difference between the two loads, relative to the largest load of the joint, below which they are the same.
 SAME_LOAD = 1e-3
-# Maximum number of outputs of each segment of a result at which watched loads are compared.
-MOST_COMPARED = 50
-REMEDY = (
-    "system.mobility() names redundant rows; replace joints so that the load is unique, such as the two hinges of a "
-    "door by a Spherical and a PointOnLine joint, or watch another quantity"
-)
+REMEDY = "watch another quantity, or hold the body by fewer contacts and brakes"
 
 
-def of_joints(guards: Iterable[EventFunction]) -> list[EventFunction]:
-    """Return the event functions that are loads of constraints, except contacts."""
-    return [
-        guard
-        for guard in guards
-        if isinstance(guard.quantity, Reading)
-        and isinstance(guard.quantity.of, Constraint)
-        and not isinstance(guard.quantity.of, Unilateral)
-        and guard.quantity.quantity in LOADS
-    ]
+class Undetermined(NamedTuple):
+    """A watched load that the motion does not determine: its event function, and two possible values at time t, s."""
+
+    guard: EventFunction
+    t: float
+    one: float
+    other: float
+
+    def __str__(self) -> str:
+        reading = self.guard.quantity
+        assert isinstance(reading, Reading)
+        axis = "" if reading.axis is None else f".{'xyz'[reading.axis]}"
+        unit = "N" if reading.quantity == "force" else "N m"
+        return (
+            f"{self.guard.title}: {reading.of} shares its {reading.quantity}{axis} with contacts or sticking friction, "
+            f"and rigid bodies do not determine it: at t = {self.t:.9g} s it may be {self.one:.6g} or {self.other:.6g} "
+            f"{unit}"
+        )
 
 
-def check_watched_loads(guards: Iterable[EventFunction], solver: Solver, t: float, y: np.ndarray) -> None:
-    """Raise an InputError if the motion does not determine a watched load at time t (s) and state vector y."""
-    watched, lanes = of_joints(guards), solver.slots.state_to_lanes(y)
-    if not watched or not shares_with_contacts(solver.model):
-        return
-    solver.settle(lanes, t)
-    if solver.redundant:
-        solver.rates(t, lanes)
-        for guard, one, other in _undetermined(watched, solver, y):
-            raise InputError(f"{_described(guard, one, other, t)}: {REMEDY}")
+def check_watched_loads(result: Result, guards: Iterable[EventFunction]) -> None:
+    """Raise an InputError if the motion does not determine a watched load at the start, the only time of a result."""
+    for found in _undetermined(result, guards):
+        raise InputError(f"{found}: {REMEDY}")
 
 
 def warn_of_watched_loads(result: Result, guards: Iterable[EventFunction]) -> None:
     """Warn of watched loads that the motion of a result does not determine at all times; the first one is named."""
-    watched = of_joints(guards)
-    for segment in result.segments if watched else ():
-        solver = segment.solver()
-        if not len(segment.time) or not shares_with_contacts(solver.model):
-            continue
-        solver.settle(solver.slots.state_to_lanes(segment.flat[0]), segment.instants[0])
-        every = -(-len(segment.time) // MOST_COMPARED)
-        for row in range(0, len(segment.time) if solver.redundant else 0, every):
-            t, y = float(segment.instants[row]), segment.flat[row]
-            solver.rates(t, solver.slots.state_to_lanes(y))
-            for guard, one, other in _undetermined(watched, solver, y):
-                warnings.warn(
-                    f"{_described(guard, one, other, t)}, and its events follow from one of them: {REMEDY}",
-                    ContactLoadWarning,
-                    stacklevel=outside(),
-                )
-                return
+    for found in _undetermined(result, guards):
+        message = f"{found}, and its events follow from one of them: {REMEDY}"
+        warnings.warn(message, ContactLoadWarning, stacklevel=outside())
+        return
 
 
-def _described(guard: EventFunction, one: float, other: float, t: float) -> str:
+def _undetermined(result: Result, guards: Iterable[EventFunction]) -> Iterator[Undetermined]:
+    watched = [guard for guard in guards if is_load_of_joint(guard)]
+    for segment, shares in zip(result.segments, result._shares if watched else (), strict=False):
+        for guard in watched:
+            reading = guard.quantity
+            assert isinstance(reading, Reading)
+            assert reading.of is not None
+            change = shares.loads.get(reading.of.name)
+            if change is None:
+                continue
+            load, kind = segment.joint_loads[reading.of.name], LOADS.index(reading.quantity)
+            length = segment.model.length
+            sizes = np.abs(np.stack([load, load + change]) / [[1.0], [length]]).max(axis=(0, 2, 3))
+            one, other = (_component(of[:, kind], reading.axis) for of in (load, load + change))
+            differs = np.abs(one - other) > SAME_LOAD * sizes * (length if kind else 1.0)
+            for row in np.flatnonzero(differs)[:1]:
+                yield Undetermined(guard, float(segment.time[row]), float(one[row]), float(other[row]))
+
+
+def is_load_of_joint(guard: EventFunction) -> bool:
+    """Whether an event function is a load of a constraint that is not unilateral."""
     reading = guard.quantity
-    assert isinstance(reading, Reading)
-    axis = "" if reading.axis is None else f".{'xyz'[reading.axis]}"
-    unit = "N" if reading.quantity == "force" else "N m"
-    return (
-        f"{guard.title}: redundant rows share the {reading.quantity}{axis} of {reading.of}, which rigid bodies do not "
-        f"determine: at t = {t:.9g} s it may be {one:.6g} or {other:.6g} {unit}"
-    )
+    if not isinstance(reading, Reading) or reading.quantity not in LOADS:
+        return False
+    return isinstance(reading.of, Constraint) and not isinstance(reading.of, Unilateral)
 
 
-def _undetermined(
-    guards: Sequence[EventFunction], solver: Solver, y: np.ndarray
-) -> list[tuple[EventFunction, float, float]]:
-    """Return the watched loads that the last evaluation of a solver does not determine, each with two possible values.
-
-    The values are those of the run and of the results; `y` is the evaluated state vector.
-    """
-    state = solver.model.auxiliary.state(y)
-    position = np.append(state.position, np.zeros((1, 3)), axis=0)[None]
-    R = rotation.matrix(np.append(state.orientation, [rotation.IDENTITY], axis=0))[None]
-    reader, length = JointLoads(solver, solver.related), solver.model.length
-    pairs = [
-        [of[0] for of in reader.read([solver.work.G], [multipliers], position, R)]
-        for multipliers in (solver.work.x[solver.tables.row_lane], solver.multipliers())
-    ]
-    place, found = {name: k for k, name in enumerate(solver.model.joint_rows)}, []
-    for guard in guards:
-        reading = guard.quantity
-        assert isinstance(reading, Reading)
-        assert reading.of is not None
-        k = place.get(reading.of.name)
-        if k is None:
-            continue
-        torque = reading.quantity == "torque"
-        one, other = (
-            float(np.linalg.norm(load) if reading.axis is None else load[reading.axis])
-            for load in (pair[torque][k] for pair in pairs)
-        )
-        size = max(np.abs(pair[0][k]).max() * (length if torque else 1.0) for pair in pairs)
-        size = max(size, *(np.abs(pair[1][k]).max() / (1.0 if torque else length) for pair in pairs))
-        if abs(one - other) > SAME_LOAD * size:
-            found.append((guard, one, other))
-    return found
+def _component(vectors: np.ndarray, axis: int | None) -> np.ndarray:
+    """Return a component of vectors (nt, 3), or their magnitudes for `axis` None."""
+    return np.linalg.norm(vectors, axis=1) if axis is None else vectors[:, axis]

@@ -17,13 +17,15 @@ from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
 from quirk.errors import SimulationError, SwitchingError
 from quirk.events.actions import functions_in
 from quirk.functions.effects import Effects
+from quirk.integrators import Statistics
 from quirk.jit.keyboard_interrupt import DeferredInterrupt
 from quirk.result.event_log import EventRecord
+from quirk.result.result import Result
 from quirk.result.segment import Segment, mark_events
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
-from ..watched_loads import check_watched_loads
+from ..watched_loads import check_watched_loads, is_load_of_joint
 from .changed_parts import ChangedParts
 from .contact_states import ContactState
 from .event_actions import EventState
@@ -153,8 +155,10 @@ class HybridRun:
         """
         current = self._pool.run_of(plant, configuration, self._base, self.contact_state)
         self._contacts.align_slip_directions(plant, self.contact_state)
-        if not self._completed.segments:
-            check_watched_loads(self._factory.guards, self._factory.solver_of(plant), t, y)
+        if not self._completed.segments and any(map(is_load_of_joint, self._factory.guards)):
+            first = self._start_segment(plant, t, y, angles)
+            first.record(self._factory.solver_of(plant), ())
+            check_watched_loads(Result(self._system, [first], Statistics(), "completed"), self._factory.guards)
         self._factory.enter(current, t, y, angles, resume_point, plant)
         return current
 
@@ -164,11 +168,15 @@ class HybridRun:
         `plant` is the compiled model of the configuration, `y` the state vector at time t (s), and `angles` (K, 3) are
         the 1-2-3 angles of K joints, rad.
         """
+        segment = self._start_segment(plant, t, y, angles)
+        self._completed.append(segment, self._contacts.configured(self._base, self.contact_state))
+
+    def _start_segment(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> Segment:
+        """Return a segment of one output, with the arguments of `_keep_start_of`."""
         joints, orientation = plant.model.joints, plant.model.auxiliary.state(y).orientation
         turns = Turns.since(joints, orientation, angles, joints.first_quadrants(orientation).reshape(1, -1))
         changes = self._base.since(self._system.configuration)
-        segment = Segment(plant, np.array([t]), y[None].copy(), turns, 0, changes)
-        self._completed.append(segment, self._contacts.configured(self._base, self.contact_state))
+        return Segment(plant, np.array([t]), y[None].copy(), turns, 0, changes)
 
     def keep_start(self) -> None:
         """Store the initial state of the run if its time is an output time."""

@@ -185,7 +185,7 @@ def shares_with_contacts(model: Model) -> bool:
 def _redundant_rows(readings: Sequence[Reading], solver: Solver) -> RedundantRows:
     """Return the tables for the minimum-norm loads of constraints, empty tables if no reading is such a load."""
     of_joints = any(isinstance(one.of, Constraint) and one.quantity in LOADS for one in readings)
-    return solver.redundant_rows() if of_joints and not shares_with_contacts(solver.model) else no_redundant_rows()
+    return solver.redundant_rows() if of_joints else no_redundant_rows()
 
 
 def _watched_turns(angles: Sequence[WatchedAngle], joints: CountedJoints) -> WatchedTurns:

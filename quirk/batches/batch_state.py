@@ -27,7 +27,8 @@ class BatchState:
         Angles (count, 3), rad, by name of the joint. They define the number of full turns, which is not determined by
         poses.
     internal : dict
-        Internal variables (count, s) by name of the force element, such as the integral of a `Controller`.
+        Internal variables (count, s) by name of the force element, such as the integral of a `Controller`. NaN stands
+        for the initial values of the element.
     changed : dict
         Parts that events have enabled or disabled, and parts that they have replaced, by member: `switched` and
         `replaced` of its `State`.
@@ -63,21 +64,27 @@ class BatchState:
         `switched` and `replaced` are the constraints and forces enabled, disabled or replaced by events, as in `State`;
         by default those of the member.
         """
-        angles, internal = ({name: array[k] for name, array in of.items()} for of in (self.angles, self.internal))
+        angles = {name: array[k] for name, array in self.angles.items()}
+        internal = {name: array[k] for name, array in self.internal.items() if not np.isnan(array[k]).any()}
         parts = (np.array(getattr(self, name)[k]) for name in PARTS)
         own = self.changed.get(k, ({}, {}))
         switched, replaced = own[0] if switched is None else switched, own[1] if replaced is None else replaced
         return State(*parts, angles=angles, internal=internal, switched=dict(switched), replaced=dict(replaced))
 
     def put(self, k: int, state: State) -> None:
-        """Set the state of member k."""
+        """Set the state of member k.
+
+        Angles that the state does not name are those of its poses without full turns, and internal variables that it
+        does not name have their initial values.
+        """
         for name, part in zip(PARTS, state.parts, strict=True):
             getattr(self, name)[k] = part
-        for arrays, numbers in ((self.angles, state.angles), (self.internal, state.internal)):
+        for arrays, numbers, unknown in ((self.angles, state.angles, 0.0), (self.internal, state.internal, np.nan)):
             for name, array in numbers.items():
                 if name not in arrays:
-                    arrays[name] = np.repeat(np.zeros_like(array, dtype=float)[None], len(self.position), axis=0)
-                arrays[name][k] = array
+                    arrays[name] = np.full((len(self.position), *np.shape(array)), unknown)
+            for name, every in arrays.items():
+                every[k] = numbers.get(name, unknown)
         self.changed.pop(k, None)
         if state.switched or state.replaced:
             self.changed[k] = dict(state.switched), dict(state.replaced)

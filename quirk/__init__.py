@@ -58,6 +58,7 @@ _NAMES = {
     "functions.motion": ["Motion"],
     "simulation.sensitivity.objective": ["Objective"],
     "result.result": ["Result"],
+    "simulation.contacts_at_state": ["ImpactWarning"],
     "simulation.gym_environment": ["gym_environment"],
     "simulation.run": ["Run"],
     "simulation.simulate": ["simulate"],

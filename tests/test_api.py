@@ -63,6 +63,7 @@ NAMES = [
     "GravityGradient",
     "GravityCompensation",
     "IgnoredPartWarning",
+    "ImpactWarning",
     "Implicit",
     "InconsistentStateError",
     "InputError",

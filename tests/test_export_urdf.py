@@ -61,7 +61,7 @@ def random_tree(rng):
     ]
     forces = [
         quirk.JointFriction("slide friction", joints[1], viscous=0.3),
-        quirk.JointFriction("elbow friction", joints[4], viscous=0.2, coulomb=0.1, creep=1e-3),
+        quirk.JointFriction("elbow friction", joints[4], viscous=0.2, coulomb=0.1, sticking=True),
     ]
     follows = quirk.Coupling("elbow mimic", joints[0], joints[4], coefficients=[0, -0.75])
     return quirk.System([*bodies, *joints, *forces, follows], gravity=[0, 0, -3.0])

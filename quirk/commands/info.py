@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from ..analysis.assembly import check_consistent
-from ..errors import InconsistentStateError
+from ..errors import InconsistentStateError, InputError
 from ..system.system import System
 from .models import model_at
 
@@ -27,7 +27,11 @@ def command(options: argparse.Namespace) -> str:
     print(f"gravity: {system.gravity.tolist()} m/s^2")
     print(f"mass: {sum(body.mass for body in system.bodies):.6g} kg")
     if system.model.rows <= MOST_ROWS:
-        print(system.mobility(t=start))
+        try:
+            print(system.mobility(t=start))
+        except InputError as error:  # the gap of a contact is negative, or contacts have no solution
+            print(f"initial state: {error}")
+            return "failed"
     else:
         print(f"mobility: not analyzed, there are more than {MOST_ROWS} rows")
     if len(system.bodies) > 1:

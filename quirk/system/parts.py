@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 from ..beams import Beam, BeamSegment
 from ..bodies.body import GROUND, Body, Ground
 from ..constraints import Constraint
+from ..constraints.unilateral import Unilateral
 from ..errors import InputError, UnknownNameError
 from ..events import Event, Sampled
 from ..forces import ComputedTorque, ForceElement
 from ..forces.state_function import in_state
+from ..forces.stick_slip import sticking_elements
 from ..forces.tree_control import TreeControl
 from ..util.fixed_list import FixedList
 from ..util.suggestion import suggestion
@@ -41,6 +43,8 @@ class Parts:
     ----------
     bodies, constraints, forces, events, sampled : lists that cannot be changed, in the order of the items
         Forces declared for all bodies are replaced by copies for the bodies of this system.
+    switch : whether contacts, stops or ropes may close, or friction may stick
+    gap_monitors : objects that evaluate the gaps of contacts, kept between analyses of states
     switches : number of times that the caller has enabled or disabled parts of a system with these parts
 
     Raises
@@ -72,11 +76,19 @@ class Parts:
         self.forces = self._all(ForceElement)
         self.events = self._all(Event)
         self.sampled = self._all(Sampled)
+        self.switch = any(isinstance(one, Unilateral) for one in self.constraints) or bool(
+            sticking_elements(self.forces)
+        )
+        self.gap_monitors: list[Any] = []
         self._check_membership()
         self._check_names_of_inputs()
         self._check_sampled()
         if not self.bodies:
             raise InputError("System: at least one body is needed; got none")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for copies and pickles, without monitors of gaps, which are compiled again."""
+        return {**vars(self), "gap_monitors": []}
 
     def _all(self, kind: type[T]) -> list[T]:
         """Return all parts of one class, as a list that cannot be changed."""

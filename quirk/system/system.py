@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ..analysis.linear.modes import Modes
     from ..analysis.mobility import Mobility
     from ..graphics.viewer.sliders import SliderMechanism
+    from ..simulation.contacts_at_state import Touching
 
 # Maximum number of cached compiled models; a mechanism that closes joints at varying poses needs a new one each time.
 MOST_PLANTS = 64
@@ -127,6 +128,7 @@ class System(Renamed):
     def _configure(self, configuration: Configuration) -> None:
         """Enable and disable constraints and forces as in `configuration`, and select its compiled model."""
         self.configuration, self.plant = configuration, self.plant_for(configuration)
+        self._has_own_plant = True
 
     def _switch(self, caller: str, names: Iterable[Any], on: bool) -> None:
         """Enable (`on` true) or disable constraints and forces; `caller` is the public method, for error messages."""
@@ -202,9 +204,9 @@ class System(Renamed):
         return configuration.with_others(state.replaced) if state.replaced else configuration
 
     def as_computed_by(self, plant: CompiledModel) -> System:
-        """Return a copy of the system that uses the compiled model `plant`."""
+        """Return a copy of the system that uses the compiled model `plant`, with which all analyses are made."""
         system = copy(self)
-        system.plant = plant
+        system.plant, system._has_own_plant = plant, False
         return system
 
     @property
@@ -289,45 +291,66 @@ class System(Renamed):
     def constraint_rows(self, state: State, t: float = 0.0) -> ConstraintRows:
         """Return the constraint rows A xdd = b of all active constraints at a state and time t, s.
 
+        Contacts that carry a load and friction that sticks have rows, too; see `acceleration`.
+
         For n bodies and m rows: A (m, 7 n) over (rdd_0, qdd_0, rdd_1, ...), b (m,), the residuals Phi and their rates
         Phi_dot (m,), and the labels of the rows.
         """
-        return constraint_rows(self._in(state).model, Kinematics.of(self.checked(state)), self._time(t))
+        system, checked, t = self._in(state), self.checked(state), self._time(t)
+        touching = system._touching(checked, t)
+        return constraint_rows((touching.listed if touching else system).model, Kinematics.of(checked), t)
 
     def acceleration(self, state: State, t: float = 0.0, solver: str = "sparse") -> Acceleration:
         """Return the accelerations of all bodies at a state and time t, s.
 
-        This and the other analyses of a state use the parts that it names as enabled, disabled or replaced. Contacts,
-        stops and ropes are open, except those that push at an `Equilibrium`: a run decides which close, and
-        ``Run(system, initial_state=state)["rod"].acceleration`` shows its accelerations.
+        This and the other analyses of a state use the parts that it names as enabled, disabled or replaced, and the
+        contacts and friction with which a run from this state begins: contacts, stops and ropes that touch push or
+        open, and dry friction sticks or slides. Small motions (`mobility`, `modes`, `linearize`,
+        `virtual_displacements`) leave out friction that sticks.
 
         `solver` is "sparse" for the compiled code, or "dense" for the reference implementation for small systems.
+
+        Warns
+        -----
+        ImpactWarning
+            If surfaces touch and approach each other: they are open in the analysis, which is of the instant before the
+            impact.
+
+        Raises
+        ------
+        InputError
+            If the gap of a contact is negative, or contacts and friction have no solution.
         """
-        return at_state.acceleration(self._in(state), self.checked(state), self._time(t), solver)
+        return at_state.acceleration(*self._moving(state, t), solver)
 
     def constraint_forces(self, state: State, t: float = 0.0, solver: str = "sparse") -> ConstraintForces:
         """Return the sum of all constraint loads on each body at a state and time t, s.
 
         `solver` is as for `acceleration`.
         """
-        return at_state.constraint_forces(self._in(state), self.checked(state), self._time(t), solver)
+        return at_state.constraint_forces(*self._moving(state, t), solver)
 
     def joint_loads(self, state: State, t: float = 0.0, solver: str = "sparse") -> dict[str, JointLoad]:
         """Return the load of every active constraint at a state and time t (s) by name.
 
-        Loads of redundant constraints are not unique; of all solutions, the one with the least sum of ``|force|^2 +
-        |torque / load_length|^2`` over all rows is returned. `solver` is as for `acceleration`.
+        Contacts that touch and friction that sticks are among them; see `acceleration`. Loads of redundant constraints
+        are not unique; of all solutions, the one with the least sum of ``|force|^2 + |torque / load_length|^2`` over
+        all rows is returned. Contacts share loads as in results, within the limits of friction. `solver` is as for
+        `acceleration`.
         """
-        return at_state.joint_loads(self._in(state), self.checked(state), self._time(t), solver)
+        system, checked, t = self._in(state), self.checked(state), self._time(t)
+        touching = system._touching(checked, t)
+        return touching.joint_loads(solver) if touching else at_state.joint_loads(system, checked, t, solver)
 
     def derivatives(self, state: State, t: float = 0.0, order: int = 3, solver: str = "sparse") -> MotionDerivatives:
         """Return the first `order` time derivatives of the velocities at a state and time t, s.
 
         Order 1 gives accelerations, 2 also jerk, 3 also snap. Joint loads are included, with `order` - 1 time
-        derivatives. The state must satisfy the constraints. `solver` is as for `acceleration`.
+        derivatives. The state must satisfy the constraints. Of contacts that share a load, independent ones carry it.
+        `solver` is as for `acceleration`.
         """
         order = validate.whole("System", "order", order)
-        return at_state.derivatives(self._in(state), self.checked(state), self._time(t), order, solver)
+        return at_state.derivatives(*self._moving(state, t), order, solver)
 
     def constraint_derivatives(
         self,
@@ -353,19 +376,23 @@ class System(Renamed):
             p depends on the first p - 2 of these derivatives.
         """
         order = validate.whole("System", "order", order)
+        system, checked, t = self._in(state), self.checked(state), self._time(t)
+        touching = system._touching(checked, t)
         return at_state.constraint_derivatives(
-            self._in(state), self.checked(state), self._time(t), linear, angular, order
+            touching.listed if touching else system, checked, t, linear, angular, order
         )
 
     def mobility(self, state: State | None = None, t: float = 0.0) -> Mobility:
         """Return degrees of freedom, redundant rows, null motions and the uniqueness of joint loads at a state.
 
-        Dense matrices are used; the cost is cubic in the number of rows. The default state is the initial state. Time t
-        is in s.
+        Contacts, stops and ropes that carry a load at the state are constraints; friction that sticks is not. Dense
+        matrices are used; the cost is cubic in the number of rows. The default state is the initial state. Time t is in
+        s.
         """
         from ..analysis.mobility import mobility
 
-        return mobility(self._in(state).plant.solver(), self._state_or_initial(state), self._time(t))
+        system, checked, t = self._held(state, t)
+        return mobility(system.plant.solver(), checked, t)
 
     def linearize(
         self,
@@ -376,6 +403,8 @@ class System(Renamed):
         coordinates: Sequence[str] | None = None,
     ) -> Linearization:
         """Return x' = A x + B u, y = C x + D u for small motions about a state; see docs/linearization.md.
+
+        Contacts, stops and ropes that carry a load at the state stay closed.
 
         Parameters
         ----------
@@ -402,7 +431,7 @@ class System(Renamed):
         """
         from ..analysis.linear.linearization import linearize
 
-        return linearize(self._in(state), self._state_or_initial(state), self._time(t), inputs, outputs, coordinates)
+        return linearize(*self._held(state, t), inputs, outputs, coordinates)
 
     def modes(self, state: State | None = None, t: float = 0.0, count: int | None = None) -> Modes:
         """Return the modes of small motions about a state: eigenvalues, frequencies, damping and shapes.
@@ -418,7 +447,7 @@ class System(Renamed):
         """
         from ..analysis.linear.modes import modes
 
-        return modes(self._in(state), self._state_or_initial(state), self._time(t), count)
+        return modes(*self._held(state, t), count)
 
     def equilibrium(self, state: State | None = None, t: float = 0.0) -> Equilibrium:
         """Return an equilibrium near a state, with its loads and stability; the system is not changed.
@@ -466,7 +495,7 @@ class System(Renamed):
         """
         from ..analysis.tangent_space import virtual_displacements
 
-        return virtual_displacements(self._in(state), self._state_or_initial(state), self._time(t))
+        return virtual_displacements(*self._held(state, t))
 
     def virtual_work(self, state: State, t: float, displacement: ArrayLike) -> VirtualWork:
         """Return the work of all applied and constraint loads along a virtual displacement.
@@ -482,12 +511,14 @@ class System(Renamed):
         """
         from ..analysis.virtual_work import virtual_work
 
-        return virtual_work(self._in(state), self.checked(state), self._time(t), displacement)
+        return virtual_work(*self._moving(state, t), displacement)
 
     def joint_space(
         self, state: State, t: float = 0.0, *, coordinates: Iterable[str | Constraint | tuple[str | Constraint, str]]
     ) -> JointSpace:
         """Return the equation of motion in joint coordinates: mass matrix, bias, gravity and applied loads.
+
+        Contacts, stops and ropes are open.
 
         Parameters
         ----------
@@ -747,6 +778,42 @@ class System(Renamed):
         if isinstance(held, System) and held._parts is self._parts and held.configuration == self.configuration:
             return held
         return self.configured_as(state) if isinstance(state, State) else self
+
+    def _moving(self, state: State, t: Any) -> tuple[System, State, float]:
+        """Return the system with the contacts and friction with which a run from a state begins.
+
+        The checked state and time (s) follow, as the arguments of an analysis of the motion.
+        """
+        system, checked, t = self._in(state), self.checked(state), self._time(t)
+        touching = system._touching(checked, t)
+        return touching.moving if touching else system, checked, t
+
+    def _held(self, state: State | None, t: Any) -> tuple[System, State, float]:
+        """Return the system in which contacts that carry a load at a state are constraints, without sticking friction.
+
+        The checked state and time (s) follow, as the arguments of an analysis of small motions. For None, the state is
+        the initial state.
+        """
+        system, checked, t = self._in(state), self._state_or_initial(state), self._time(t)
+        touching = system._touching(checked, t)
+        return touching.held if touching else system, checked, t
+
+    def _touching(self, state: State, t: float) -> Touching | None:
+        """Return closed contacts and acting friction at a checked state and time t (s), or None if there are none.
+
+        The system has the parts that the state enables, disables or replaces. The system of an equilibrium, in which
+        contacts are closed already, has none.
+        """
+        if not (self._parts.switch and self._has_own_plant):
+            return None
+        from ..simulation.contacts_at_state import touching
+
+        return touching(self, state, t)
+
+    @property
+    def gap_monitors(self) -> list[Any]:
+        """Objects that evaluate the gaps of contacts, kept between analyses of states."""
+        return self._parts.gap_monitors
 
     def configured_as(self, state: State) -> System:
         """Return the system with the parts that a state enables, disables or replaces, or the system itself."""

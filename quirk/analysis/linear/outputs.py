@@ -10,7 +10,8 @@ import numpy as np
 
 from quirk.bodies.state import State
 from quirk.constraints import Constraint
-from quirk.dynamics.model.applied_loads import exerted
+from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.model.applied_loads import coordinate_at, exerted
 from quirk.dynamics.model.directions import OMEGA, SHIFT, VELOCITY, Directions
 from quirk.dynamics.model.energy import gravity_energy, kinetic_energy
 from quirk.errors import InputError
@@ -23,6 +24,8 @@ from quirk.system.system import System
 from .operating_point import Point
 from .quantity_derivatives import QuantityDerivatives
 
+# Gaps below this fraction of the system's length (or of 1 rad) are closed.
+CLOSED = 1e-9
 # Function that returns the value of an output and its derivatives (D,) in D directions.
 Output = Callable[[QuantityDerivatives], tuple[float, np.ndarray]]
 
@@ -58,7 +61,8 @@ class Named:
             return _energy(reading.quantity, changes)
         if isinstance(reading.of, Constraint):
             if reading.of.name not in point.model.joint_rows:
-                raise InputError(f'{self.owner}: "{self.name}": {reading.of} is disabled, and has no load')
+                self._check_open(reading.of, point)
+                return 0.0, np.zeros(changes.variation.directions.count)
             load, moved = changes.joint_load(reading.of)
             return _component(load, moved, reading)
         numbers = {element.name: k for k, (element, _) in enumerate(point.model.forces)}
@@ -86,6 +90,18 @@ class Named:
         change[3:] -= np.cross(moving, load[:3, None], axis=0) + np.cross(arm[:, None], change[:3], axis=0)
         load[3:] -= np.cross(arm, load[:3])
         return _component(load, change, reading)
+
+    def _check_open(self, constraint: Constraint, point: Point) -> None:
+        """Raise an InputError unless a constraint without rows is an enabled contact, stop or rope with open gaps."""
+        if not isinstance(constraint, Unilateral) or not point.system.is_active(constraint.name):
+            raise InputError(f'{self.owner}: "{self.name}": {constraint} is disabled, and has no load')
+        for gap in (Gap(constraint, number) for number in range(len(constraint.gaps))):
+            value = float(coordinate_at(gap, rows_of(point, gap), point.motion, point.t, point.state.angles).value)
+            if abs(value) <= CLOSED * (1.0 if gap.turning else point.model.length):
+                raise InputError(
+                    f'{self.owner}: "{self.name}": {constraint} touches without a load, or shares it with others, so '
+                    "that its load has no derivative: leave it out"
+                )
 
 
 def quantities(owner: str, argument: str, system: System, names: Iterable[Any]) -> list[Named]:

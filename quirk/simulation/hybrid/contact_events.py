@@ -80,6 +80,11 @@ class Contacts:
         """Names of the unilateral constraints."""
         return frozenset(point.constraint.name for point in self._contact_points)
 
+    @property
+    def built_in(self) -> bool:
+        """Whether all gap functions are part of QuIRK, so that they do not read values that may change."""
+        return all(point.gap.built_in for point in self._contact_points)
+
     def configured(self, base: Configuration, contact_state: ContactState) -> Configuration:
         """Return `base` with constraint rows for the loaded contacts, and with the friction of a contact state.
 
@@ -92,6 +97,14 @@ class Contacts:
         names = {point.constraint.name: point.constraint for point in self._contact_points}
         rows = {name: names[name].closed[k] for name, (k, _) in sorted(contact_state.loaded.items())}
         return base.with_constraints(on=frozenset(rows)).with_others(rows)
+
+    def redundant_rows(self, contact_state: ContactState) -> dict[str, Constraint]:
+        """Return the rows, by name, of closed contacts that other rows keep closed, so that a run leaves them out."""
+        return {
+            point.constraint.name: point.constraint.closed[self._gaps.row_of(point)]
+            for point in self._contact_points
+            if point.key in contact_state.redundant
+        }
 
     def guards(self, base: Configuration, contact_state: ContactState) -> list[EventFunction]:
         """Return the event functions that a run monitors in a contact state.
@@ -197,20 +210,38 @@ class Contacts:
                 found.setdefault(friction.name, OPENS)
         return list(found.items())
 
-    def check(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> None:
-        """Raise an InputError if a gap is negative at the start of a run.
+    def check(
+        self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration, when: str = "at the start"
+    ) -> None:
+        """Raise an InputError if a gap is negative at a state from which no run can start.
 
-        `t` is the time (s), `y` the state vector, `angles` the joint angles, and `base` the active constraints and
-        forces.
+        `t` is the time (s), `y` the state vector, `angles` the joint angles, `base` the active constraints and forces,
+        and `when` says in the message which state it is.
         """
         for point, gap, noise in zip(
             self._contact_points, self.values(t, y, angles), self._noise_of_gaps(y), strict=True
         ):
             if gap < -noise and point.constraint.name not in base.idle:
                 raise InputError(
-                    f"{point.constraint}: its gap ({point.label}) is {gap:.3g} at the start, and cannot be negative: "
+                    f"{point.constraint}: its gap ({point.label}) is {gap:.3g} {when}, and cannot be negative: "
                     "move the bodies apart"
                 )
+
+    def all_open(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> bool:
+        """Whether no enabled gap is closed or negative; arguments are as for `check`."""
+        gaps, closed = self.values(t, y, angles), self._noise_of_gaps(y)
+        return all(
+            gap > limit or point.constraint.name in base.idle
+            for point, gap, limit in zip(self._contact_points, gaps, closed, strict=True)
+        )
+
+    def approaching(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> frozenset[str]:
+        """Return the names of the contacts whose closed surfaces approach each other, so that an impact is due.
+
+        Surfaces that approach each other more slowly than those of contacts at rest are not counted; arguments are as
+        for `check`.
+        """
+        return self._settling.approaching(t, y, angles, base)
 
     def values(self, t: float, y: np.ndarray, angles: np.ndarray) -> np.ndarray:
         """Return all c gaps (c,), m or rad, at time t (s), state vector y and joint angles `angles`."""

@@ -100,9 +100,7 @@ class ImpactResolver:
         for name, _, what in triggered:
             if what == "solvable":
                 raise SwitchingError(f"{self._system[name]}: {Friction.undefined}")
-        solver = self._factory.solver_at(self._system.plant_for(self._frictions.without_friction(base)), y, t)
-        solver.applied.refer(t, angles)  # loads of gears and rotation springs depend on the angles
-        state, instant = solver.model.auxiliary.state(y), ContactInstant(t, angles, solver, self._gaps)
+        state, instant = self._system.model.auxiliary.state(y), self._instant(t, y, angles, base)
         self._gaps.select_parts(state, contact_state.parts)
         kinematics = instant.kinematics(y)
         closing = [key[:2] for key in triggered if key[2] == "gap"]
@@ -127,6 +125,30 @@ class ImpactResolver:
         parts = self._gaps.parts.items()
         outcome.contact_state.parts = {name: part for name, part in parts if outcome.contact_state.closed(name)}
         return outcome
+
+    def approaching(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> frozenset[str]:
+        """Return the names of the contacts whose closed surfaces approach each other faster than at rest.
+
+        Arguments are as for `Contacts.resolve_impacts`, for a state whose contact state is not known.
+        """
+        instant = self._instant(t, y, angles, base)
+        self._gaps.select_parts(self._system.model.auxiliary.state(y), {})
+        kinematics = instant.kinematics(y)
+        indices = self._closed_gaps(kinematics, [], base, ContactState())
+        closed = kinematics.subset(indices)
+        speeds = speed_limits(instant, y, indices, closed, self._units[indices], self._rest_speed[indices])
+        limits = np.maximum(speeds.round_off, speeds.separation)
+        return self._names([c for c, strikes in zip(indices, closed.rate < -limits, strict=True) if strikes])
+
+    def _instant(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> ContactInstant:
+        """Return the instant at time t (s), with the solver for the system without contacts and friction.
+
+        `y` is the state vector, `angles` (K, 3) are the 1-2-3 angles of K joints, rad, and `base` are the active
+        constraints and forces, without contacts.
+        """
+        solver = self._factory.solver_at(self._system.plant_for(self._frictions.without_friction(base)), y, t)
+        solver.applied.refer(t, angles)  # loads of gears and rotation springs depend on the angles
+        return ContactInstant(t, angles, solver, self._gaps)
 
     def _closed_gaps(
         self,
@@ -155,9 +177,9 @@ class ImpactResolver:
             if (at_zero[c] or point.key in known) and point.constraint.name not in base.idle
         ]
 
-    def _names(self, indices: Sequence[int]) -> set[str]:
+    def _names(self, indices: Sequence[int]) -> frozenset[str]:
         """Return the names of the constraints of the gaps `indices`."""
-        return {self._contact_points[c].constraint.name for c in indices}
+        return frozenset(self._contact_points[c].constraint.name for c in indices)
 
     def _check_rims(self, closed: list[int], state: State) -> None:
         """Raise a SwitchingError if the rim of a disk lies flat on the plane that it touches.

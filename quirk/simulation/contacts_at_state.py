@@ -1,0 +1,202 @@
+"""Contacts, stops, ropes and friction at one state, as a run that starts there finds them.
+
+Which gaps close and push, and which friction slides or sticks, follows from complementarity, as at the start of a run.
+Surfaces that are about to strike each other are open until then: what is found belongs to the instant before.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..bodies.state import State
+from ..constraints.unilateral import Unilateral
+from ..dynamics.model.joint_angles import Turns, angles_at
+from ..errors import InputError, SwitchingError, outside
+from ..forces.stick_slip import sticking_elements
+from ..integrators import Statistics
+from ..result.result import Result
+from ..result.segment import Segment
+from ..system import queries
+from ..system.quantities import JointLoad
+from ..system.system import System
+from .arguments import checked_settings
+from .hybrid.contact_events import Contacts
+from .hybrid.contact_states import ContactState
+from .hybrid.run_factory import AUTO, RunFactory
+from .output_schedule import checked_breaks
+
+OWNER = "System"
+# Loads of contacts below this fraction of the largest one are round-off.
+NO_LOAD = 1e-9
+
+
+class ImpactWarning(UserWarning):
+    """Warning that an analysis of a state is of the instant before an impact with which a run would begin there."""
+
+
+@dataclass(frozen=True)
+class Touching:
+    """Closed contacts and acting friction of a system at one state.
+
+    Attributes
+    ----------
+    system : system with the parts that the state enables, disables or replaces
+    state, t : the state, and the time, s
+    contacts : contacts and friction of the system
+    contact_state : which of them are closed, slide or stick
+    """
+
+    system: System
+    state: State
+    t: float
+    contacts: Contacts
+    contact_state: ContactState
+
+    @cached_property
+    def moving(self) -> System:
+        """The system with the rows and loads of contacts and friction with which a run begins."""
+        return self._with(self.contact_state)
+
+    @cached_property
+    def listed(self) -> System:
+        """The system as `moving`, with the rows of all contacts that carry a load, also of redundant ones."""
+        return self._with(self.contact_state, redundant=True)
+
+    @cached_property
+    def held(self) -> System:
+        """The system for small motions: contacts that carry a load are constraints, and no friction sticks.
+
+        Sliding friction acts. Its load depends on the independent rows, so that redundant ones are left out with it.
+        """
+        state = self.contact_state
+        sliding = {name: mode for name, mode in state.friction.items() if mode.sticking_components is None}
+        loaded = {name: row for name, row in state.loaded.items() if name in self._pushing}
+        return self._with(replace(state, friction=sliding, loaded=loaded), redundant=not sliding, sticking=False)
+
+    def joint_loads(self, solver: str) -> dict[str, JointLoad]:
+        """Return the loads of all active constraints, closed contacts and sticking friction, by name.
+
+        Contacts and sticking joints share loads as in results. `solver` is as for `System.acceleration`.
+        """
+        loads = queries.joint_loads(self.moving, self.state, self.t, solver)
+        shared, changes = self._shared_loads
+        loads |= {name: JointLoad(*load[0]) for name, load in shared.items()}
+        for name, change in changes.items():
+            before = loads.get(name, JointLoad(np.zeros(3), np.zeros(3)))
+            loads[name] = JointLoad(before.force + change[0, 0], before.torque + change[0, 1])
+        return {part.name: loads[part.name] for part in self.system if part.name in loads}
+
+    @cached_property
+    def _shared_loads(self) -> tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]:
+        """Loads of contacts that share a load with others, and changes of loads by sharing with sticking joints.
+
+        Both are force and torque (1, 2, 3) by name, as in a result that consists of this state.
+        """
+        system, plant = self.system, self.moving.plant
+        flat, turns = plant.model.auxiliary.flat(self.state)[None], Turns.of_state(plant.model.joints, self.state)
+        changes = system.configuration.since(system.configuration)
+        segment = Segment(plant, np.array([self.t]), flat, turns, 0, changes)
+        result = Result(system, [segment], Statistics(), "completed")
+        return result._shared_contact_loads[0][0], result._shares[0].loads
+
+    @cached_property
+    def _pushing(self) -> frozenset[str]:
+        """Names of the closed contacts that carry a load, for one of the ways to share loads."""
+        length, sizes = self.system.model.length, dict[str, float]()
+        for loads in (queries.joint_loads(self.moving, self.state, self.t, "sparse"), self.joint_loads("sparse")):
+            for name, load in loads.items():
+                if isinstance(self.system[name], Unilateral):
+                    size = max(np.linalg.norm(load.force), np.linalg.norm(load.torque) / length)
+                    sizes[name] = max(float(size), sizes.get(name, 0.0))
+        largest = max(sizes.values(), default=0.0)
+        return frozenset(name for name, size in sizes.items() if size > NO_LOAD * largest)
+
+    def _with(self, contact_state: ContactState, *, redundant: bool = False, sticking: bool = True) -> System:
+        """Return the system with the rows and friction of a contact state.
+
+        Parameters
+        ----------
+        contact_state : ContactState
+        redundant : whether redundant rows of contacts that carry a load are added
+        sticking : whether friction sticks; otherwise it is the friction of the system, without slip
+        """
+        configuration = self.contacts.configured(self.system.configuration, contact_state)
+        if redundant:
+            rows = self.contacts.redundant_rows(self.contact_state)
+            rows = {name: row for name, row in rows.items() if name in self._pushing}
+            configuration = configuration.with_constraints(on=frozenset(rows)).with_others(rows)
+        if not sticking:
+            names = self.contact_state.friction.keys() - contact_state.friction.keys()
+            configuration = configuration.with_forces(on=frozenset(names))
+        return self.system.as_computed_by(self.system.plant_for(configuration))
+
+
+def touching(system: System, state: State, t: float) -> Touching | None:
+    """Return the contacts and friction with which a run from `state` at time t (s) begins, or None if none acts.
+
+    `system` has the parts that the state enables, disables or replaces. A warning is issued if the run would begin
+    with an impact.
+
+    Raises
+    ------
+    InputError
+        If a gap is negative, or contacts and friction have no solution.
+    """
+    y, angles, base = system.model.auxiliary.flat(state), angles_at(system.model, state, t), system.configuration
+    if not _acts(system, state, t, y, angles):
+        return None
+    contacts = _contacts(system, t)
+    contacts.check(t, y, angles, base, f"in this state, at t = {t:g} s")
+    strikes = contacts.approaching(t, y, angles, base)
+    if strikes:
+        named = ", ".join(f"{system[name]}" for name in sorted(strikes))
+        warnings.warn(
+            f"{OWNER}: {named}: the surfaces touch and approach each other, and a run from this state begins with an "
+            "impact: the analysis is of the instant before it; for that after it, take "
+            "quirk.Run(system, initial_state=state).state",
+            ImpactWarning,
+            stacklevel=outside(),
+        )
+    try:
+        before = base.with_forces(off=strikes)
+        found = contacts.resolve_impacts(t, y, angles, before, ContactState()).contact_state
+    except SwitchingError as error:
+        raise InputError(
+            f"{OWNER}: in this state, at t = {t:g} s, contacts and friction have no solution: {error}"
+        ) from error
+    return Touching(system, state, t, contacts, found)
+
+
+def _acts(system: System, state: State, t: float, y: np.ndarray, angles: np.ndarray) -> bool:
+    """Whether a gap is closed, or friction acts in a joint.
+
+    `y` is the state vector of `state` at time t (s), and `angles` (K, 3) are the 1-2-3 angles of K joints, rad.
+    """
+    base = system.configuration
+    for friction in sticking_elements(system.forces):
+        if friction.name not in base.idle and friction.acts_beside(base.active):
+            return True
+    monitors = system.gap_monitors
+    try:  # another thread cannot take the same one
+        monitor = monitors.pop()
+    except IndexError:
+        monitor = _contacts(system, t)
+    found = not monitor.all_open(t, y, angles, base)
+    if monitor.built_in:
+        monitors.append(monitor)
+    return found
+
+
+def _contacts(system: System, t: float) -> Contacts:
+    """Return the contacts and friction of a system, with new solvers, for analyses at time t, s."""
+    settings = checked_settings(
+        OWNER, system, AUTO, t, np.inf, step=None, rtol=None, atol=None, stabilization=None, baumgarte=(0.0, 0.0),
+        projection_interval=1, every=False,
+    )  # fmt: skip
+    breaks = checked_breaks(system, t, np.inf, None, None, None, OWNER)
+    return Contacts(system, RunFactory(system, "sparse", AUTO, settings, breaks, None, Statistics(), (), {}))

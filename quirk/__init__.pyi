@@ -50,6 +50,7 @@ from .io.load import load
 from .result.concatenation import join
 from .result.contact_loads import ContactLoadWarning
 from .result.result import Result
+from .simulation.contacts_at_state import ImpactWarning
 from .simulation.gym_environment import gym_environment
 from .simulation.prescribed.inverse_dynamics import inverse_dynamics
 from .simulation.prescribed.kinematics import kinematics
@@ -77,6 +78,7 @@ __all__ = [
     "Expression",
     "Frame",
     "IgnoredPartWarning",
+    "ImpactWarning",
     "InconsistentStateError",
     "InputError",
     "Motion",

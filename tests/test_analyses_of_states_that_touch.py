@@ -224,6 +224,16 @@ def test_contacts_at_rest_carry_load_while_others_approach():
     assert list(loads) == ["floor"] and np.allclose(loads["floor"].force, [0, 0, G], rtol=1e-12)
 
 
+def test_slip_that_friction_stops_at_once_is_an_impact():
+    """With infinite friction; the spin about the normal goes on."""
+    ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[0, 0, 0.1], velocity=[1.0, 0, 0])
+    floor = quirk.Contact("floor", quirk.GROUND, ball, on_i=surface.plane(), on_j=surface.sphere(0.1))
+    system = quirk.System([ball, floor, quirk.Friction("rub", floor, np.inf)], gravity=DOWN)
+    with pytest.warns(quirk.ImpactWarning, match='"rub": the surfaces touch and slip, which friction stops at once'):
+        system.acceleration(system.initial_state())
+    system.acceleration(quirk.Run(system).state)
+
+
 def test_bodies_that_have_come_almost_to_rest_touch():
     """Approach speeds below the default `rest_speed`, such as those of rounded states, are no impacts."""
     system = ball_on_floor(speed=-1e-7)

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ..analysis.contact.contact_kinematics import Gaps
 from ..bodies.state import State
 from ..constraints.unilateral import Unilateral
 from ..dynamics.model.joint_angles import Turns, angles_at
@@ -26,13 +27,17 @@ from ..system.quantities import JointLoad
 from ..system.system import System
 from .arguments import checked_settings
 from .hybrid.contact_events import Contacts
-from .hybrid.contact_states import ContactState
+from .hybrid.contact_states import CLOSED_GAP, ROUND_OFF, ContactState
 from .hybrid.run_factory import AUTO, RunFactory
+from .hybrid.speed_limits import largest_speed
 from .output_schedule import checked_breaks
 
 OWNER = "System"
 # Loads of contacts below this fraction of the largest one are round-off.
 NO_LOAD = 1e-9
+# Jumps of velocity above this fraction of the largest speed, plus that after a free fall over the length of the system,
+# are impacts; those of contacts that come to rest are smaller.
+SUDDEN = 1e-5
 
 
 class ImpactWarning(UserWarning):
@@ -136,6 +141,31 @@ class Touching:
         return self.system.as_computed_by(self.system.plant_for(configuration))
 
 
+class GapMonitor:
+    """Gaps of a system, evaluated by compiled code that can be used again.
+
+    Attributes
+    ----------
+    built_in : whether all gap functions are part of QuIRK, so that they do not read values that may change
+    """
+
+    def __init__(self, system: System) -> None:
+        self._gaps, self._solver = Gaps(system), system.plant.solver()
+        points = self._gaps.contact_points
+        self._names = [point.constraint.name for point in points]
+        self._limits = CLOSED_GAP * np.array([1.0 if point.angular else system.model.length for point in points])
+        self.built_in = all(point.gap.built_in for point in points)
+
+    def closed(self, t: float, y: np.ndarray, angles: np.ndarray) -> frozenset[str]:
+        """Return the names of the constraints with closed or negative gaps at the state vector y and time t (s).
+
+        `angles` (K, 3) are the 1-2-3 angles of K joints, rad.
+        """
+        far = np.abs(self._solver.model.auxiliary.state(y).position).max()
+        values = self._gaps.values_at(self._solver, t, y, angles)
+        return frozenset(self._names[c] for c in np.flatnonzero(~(values > self._limits + ROUND_OFF * far)))
+
+
 def touching(system: System, state: State, t: float) -> Touching | None:
     """Return the contacts and friction with which a run from `state` at time t (s) begins, or None if none acts.
 
@@ -148,34 +178,47 @@ def touching(system: System, state: State, t: float) -> Touching | None:
         If a gap is negative, or contacts and friction have no solution.
     """
     y, angles, base = system.model.auxiliary.flat(state), angles_at(system.model, state, t), system.configuration
-    if not _acts(system, state, t, y, angles):
+    if not _acts(system, t, y, angles):
         return None
     contacts = _contacts(system, t)
     contacts.check(t, y, angles, base, f"in this state, at t = {t:g} s")
     strikes = contacts.approaching(t, y, angles, base)
-    if strikes:
-        named = ", ".join(f"{system[name]}" for name in sorted(strikes))
-        warnings.warn(
-            f"{OWNER}: {named}: the surfaces touch and approach each other, and a run from this state begins with an "
-            "impact: the analysis is of the instant before it; for that after it, take "
-            "quirk.Run(system, initial_state=state).state",
-            ImpactWarning,
-            stacklevel=outside(),
-        )
     try:
         before = base.with_forces(off=strikes)
-        found = contacts.resolve_impacts(t, y, angles, before, ContactState()).contact_state
+        outcome = contacts.resolve_impacts(t, y, angles, before, ContactState())
     except SwitchingError as error:
         raise InputError(
             f"{OWNER}: in this state, at t = {t:g} s, contacts and friction have no solution: {error}"
         ) from error
-    return Touching(system, state, t, contacts, found)
+    if strikes:
+        named = ", ".join(f"{system[name]}" for name in sorted(strikes))
+        _warn(f"{named}: the surfaces touch and approach each other")
+    elif outcome.impulse and _jumps(system, y, outcome.y):
+        first = system[contacts.first_name(outcome.impulse)]
+        _warn(f"{first}: the surfaces touch and slip, which friction stops at once")
+    return Touching(system, state, t, contacts, outcome.contact_state)
 
 
-def _acts(system: System, state: State, t: float, y: np.ndarray, angles: np.ndarray) -> bool:
-    """Whether a gap is closed, or friction acts in a joint.
+def _warn(what: str) -> None:
+    warnings.warn(
+        f"{OWNER}: {what}, so that a run from this state begins with an impact: the analysis is of the instant before "
+        "it; for that after it, take quirk.Run(system, initial_state=state).state",
+        ImpactWarning,
+        stacklevel=outside(),
+    )
 
-    `y` is the state vector of `state` at time t (s), and `angles` (K, 3) are the 1-2-3 angles of K joints, rad.
+
+def _jumps(system: System, y: np.ndarray, after: np.ndarray) -> bool:
+    """Whether velocities differ between two state vectors by more than in contacts that come to rest."""
+    model = system.model
+    fastest = largest_speed(model, y) + np.sqrt(np.linalg.norm(model.gravity) * model.length)
+    return largest_speed(model, after - y) > SUDDEN * fastest
+
+
+def _acts(system: System, t: float, y: np.ndarray, angles: np.ndarray) -> bool:
+    """Whether a gap is closed or negative, or friction acts in a joint, at the state vector y and time t (s).
+
+    `angles` (K, 3) are the 1-2-3 angles of K joints, rad.
     """
     base = system.configuration
     for friction in sticking_elements(system.forces):
@@ -185,11 +228,11 @@ def _acts(system: System, state: State, t: float, y: np.ndarray, angles: np.ndar
     try:  # another thread cannot take the same one
         monitor = monitors.pop()
     except IndexError:
-        monitor = _contacts(system, t)
-    found = not monitor.all_open(t, y, angles, base)
+        monitor = GapMonitor(system)
+    closed = monitor.closed(t, y, angles)
     if monitor.built_in:
         monitors.append(monitor)
-    return found
+    return not closed <= base.idle
 
 
 def _contacts(system: System, t: float) -> Contacts:

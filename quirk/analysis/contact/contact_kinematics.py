@@ -212,25 +212,8 @@ class Gaps:
         `y` (13 n + k,) is the state vector of n bodies and k internal variables, and `angles` (K, 3) are the 1-2-3
         angles of K joints, rad.
         """
-        if solver not in self._monitors:
-            guards = [
-                EventFunction(point.key, f"{point.constraint}", point.at_rest, 0, False)
-                for point in self.contact_points
-            ]
-            guards += [
-                EventFunction(None, f"{component.component}", component.component, 0, False)
-                for component in self.slip_rows
-            ]
-            self._monitors[solver] = EventMonitor(guards, solver)
-        watch, count = self._monitors[solver], len(self.contact_points) + len(self.slip_rows)
-        watch.laws.refer(t, angles)
-        self._select_parts(watch)
-        out, lanes = np.zeros(2 * count), solver.slots.state_to_lanes(y)
-        with watch.laws.calling(), solver.applied.calling():
-            known = quantities_at(solver.mechanism, watch.table, float(t), lanes, out)
-        if not known:
-            watch.table.end[:] = out
-            raise watch.trouble(t) or InputError(f"a gap is not a number at t = {t:g} s")
+        watch, out = self._evaluated(solver, t, y, angles)
+        count = len(self.contact_points) + len(self.slip_rows)
         force_directions = np.zeros((count, solver.slots.bodies + 1, 6))
         outputs, entries = watch.table.laws.outputs, watch.table.laws.entries
         for c, rows in enumerate(
@@ -246,6 +229,41 @@ class Gaps:
         values, rates = out[::2], out[1::2]
         rates[len(self.contact_points) :] = values[len(self.contact_points) :]
         return ContactKinematics(values, rates, force_directions, in_body)
+
+    def values_at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> np.ndarray:
+        """Return all gaps (c,), m or rad; arguments are as for `kinematics_at`."""
+        self.select_parts(self._system.model.auxiliary.state(y), {})
+        _, out = self._evaluated(solver, t, y, angles)
+        return out[: 2 * len(self.contact_points) : 2]
+
+    def _evaluated(
+        self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray
+    ) -> tuple[EventMonitor, np.ndarray]:
+        """Evaluate all gaps and slip components in compiled code; arguments are as for `kinematics_at`.
+
+        Returns the evaluated monitor, with the force directions, and the values and rates (2 c,), alternating.
+        """
+        if solver not in self._monitors:
+            guards = [
+                EventFunction(point.key, f"{point.constraint}", point.at_rest, 0, False)
+                for point in self.contact_points
+            ]
+            guards += [
+                EventFunction(None, f"{component.component}", component.component, 0, False)
+                for component in self.slip_rows
+            ]
+            self._monitors[solver] = EventMonitor(guards, solver)
+        watch, count = self._monitors[solver], len(self.contact_points) + len(self.slip_rows)
+        watch.laws.refer(t, angles)
+        if self.parts:
+            self._select_parts(watch)
+        out, lanes = np.zeros(2 * count), solver.slots.state_to_lanes(y)
+        with watch.laws.calling(), solver.applied.calling():
+            known = quantities_at(solver.mechanism, watch.table, float(t), lanes, out)
+        if not known:
+            watch.table.end[:] = out
+            raise watch.trouble(t) or InputError(f"a gap is not a number at t = {t:g} s")
+        return watch, out
 
     def force_on_j(self, kinematics: ContactKinematics, c: int) -> np.ndarray:
         """Return the force (3,) on body j for a unit multiplier of the gap with index c, inertial frame.

@@ -80,11 +80,6 @@ class Contacts:
         """Names of the unilateral constraints."""
         return frozenset(point.constraint.name for point in self._contact_points)
 
-    @property
-    def built_in(self) -> bool:
-        """Whether all gap functions are part of QuIRK, so that they do not read values that may change."""
-        return all(point.gap.built_in for point in self._contact_points)
-
     def configured(self, base: Configuration, contact_state: ContactState) -> Configuration:
         """Return `base` with constraint rows for the loaded contacts, and with the friction of a contact state.
 
@@ -226,14 +221,6 @@ class Contacts:
                     f"{point.constraint}: its gap ({point.label}) is {gap:.3g} {when}, and cannot be negative: "
                     "move the bodies apart"
                 )
-
-    def all_open(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> bool:
-        """Whether no enabled gap is closed or negative; arguments are as for `check`."""
-        gaps, closed = self.values(t, y, angles), self._noise_of_gaps(y)
-        return all(
-            gap > limit or point.constraint.name in base.idle
-            for point, gap, limit in zip(self._contact_points, gaps, closed, strict=True)
-        )
 
     def approaching(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> frozenset[str]:
         """Return the names of the contacts whose closed surfaces approach each other, so that an impact is due.

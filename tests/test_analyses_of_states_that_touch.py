@@ -259,6 +259,26 @@ def test_switched_contacts_and_friction_of_states():
     assert np.abs(again.acceleration(again.initial_state()).linear).max() < 1e-12 * G
 
 
+def test_switched_parts_in_joint_space_and_in_velocities_that_constraints_allow():
+    cart = quirk.Body.box("cart", 2.0, [0.2, 0.2, 0.1], velocity=[1.0, 0, 0])
+    rail = quirk.Prismatic("rail", quirk.GROUND, cart, point=[0, 0, 0], axis=[1, 0, 0])
+    brake = quirk.Fixed("brake", quirk.GROUND, cart, active=False)
+    motor = quirk.JointForce("motor", rail, 3.0)
+    system = quirk.System([cart, rail, brake, motor])
+    state = system.initial_state()
+    state.switched |= {"brake": True}
+    stopped = system.remove_disallowed_velocity(state)
+    assert np.abs(stopped.velocity).max() < 1e-14 and stopped.switched == state.switched
+    state = system.initial_state()
+    state.switched |= {"motor": False}
+    assert np.allclose(system.joint_space(state, coordinates=["rail"]).applied, 0.0)
+    assert np.allclose(system.joint_space(system.initial_state(), coordinates=["rail"]).applied, 3.0)
+    weaker = quirk.JointForce("motor", rail, 1.0)
+    replaced = quirk.State(*state.parts, replaced={"motor": weaker})
+    with pytest.raises(quirk.InputError, match='events have replaced JointForce "motor"'):
+        system.joint_space(replaced, coordinates=["rail"])
+
+
 def test_gaps_of_user_functions_are_read_anew():
     """Also where a function reads a value that has changed since the last analysis."""
     level = {"floor": 0.0}

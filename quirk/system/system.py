@@ -531,15 +531,22 @@ class System(Renamed):
         Raises
         ------
         InputError
-            If the coordinates are dependent or incomplete, or the state violates a constraint.
+            If the coordinates are dependent or incomplete, or the state violates a constraint or has parts that events
+            have replaced.
         """
         from ..analysis.assembly import check_poses
         from ..analysis.joint_space import joint_space
 
         checked, t = self.checked(state), self._time(t)
-        if self.model.rows:
-            check_poses(self, checked, t, "poses")
-        return joint_space(self, checked, t, coordinates)
+        if checked.replaced:
+            raise InputError(
+                f"System.joint_space: events have replaced {', '.join(str(self[name]) for name in checked.replaced)}; "
+                "make a system with the new parts, and a state with quirk.State(*state.parts)"
+            )
+        system = self.configured_as(checked)
+        if system.model.rows:
+            check_poses(system, checked, t, "poses")
+        return joint_space(system, checked, t, coordinates)
 
     def remove_disallowed_velocity(self, state: State | None = None, t: float = 0.0) -> State:
         """Return the state with the same poses and the nearest velocities allowed by all active constraints.
@@ -557,7 +564,8 @@ class System(Renamed):
         """
         from ..analysis.tangent_space import allowed_velocity
 
-        return allowed_velocity(self, self.initial_state() if state is None else self.checked(state), self._time(t))
+        given = self._state_or_initial(state)
+        return allowed_velocity(self.configured_as(given), given, self._time(t))
 
     def assemble(
         self,

@@ -195,6 +195,31 @@ def test_sliding_friction_of_contacts_is_differentiated():
     assert np.allclose(linear.output_values.sum(), 2.0 * G, rtol=1e-9)
 
 
+@pytest.mark.parametrize("feet", [3, 4])
+def test_linear_systems_of_boxes_that_slide(feet):
+    """Against differences of accelerations, along all motions on the floor."""
+    system = box_on_corners(FOUR[:feet], friction=0.3, velocity=[1.0, 0.3, 0], angular_velocity=[0, 0, 0.7])
+    state, step = system.initial_state(), 1e-6
+    linear = system.linearize(state)
+
+    def accelerations(x):
+        shift, turn, faster, spin = linear.motion(x)[0].reshape(4, 3)
+        angle = np.linalg.norm(turn)
+        turned = [np.cos(angle / 2), *(turn * (np.sin(angle / 2) / angle if angle > 0 else 0.5))]
+        found = system.acceleration(
+            quirk.State(state.position + shift, [turned], state.velocity + faster, state.angular_velocity + spin)
+        )
+        return np.concatenate([found.linear[0], found.angular[0]])
+
+    for k, unit in enumerate(np.eye(len(linear.A))):
+        slope = (accelerations(step * unit) - accelerations(-step * unit)) / (2 * step)
+        assert np.allclose(linear.motion(linear.A[:, k])[0, 6:], slope, atol=1e-7)
+    if feet == 4:
+        for foot in range(4):
+            with pytest.raises(quirk.InputError, match=f'Contact "foot {foot}" .* shares it with others'):
+                system.linearize(state, outputs=[f"foot {foot}.force.z"])
+
+
 def test_surfaces_that_approach_are_open_with_a_warning():
     """As in the row of a result before the impact."""
     system = ball_on_floor(speed=-1.0)

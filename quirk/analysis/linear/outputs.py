@@ -17,6 +17,7 @@ from quirk.dynamics.model.energy import gravity_energy, kinetic_energy
 from quirk.errors import InputError
 from quirk.events.names import Reading, named
 from quirk.events.quantity import Gap, Quantity
+from quirk.forces import Friction
 from quirk.forces.element import ForceElement
 from quirk.forces.stick_slip import StickSlip
 from quirk.system.system import System
@@ -63,6 +64,8 @@ class Named:
             if reading.of.name not in point.model.joint_rows:
                 self._check_open(reading.of, point)
                 return 0.0, np.zeros(changes.variation.directions.count)
+            if _shares_sliding_load(reading.of, point):
+                raise self._undetermined(reading.of)
             load, moved = changes.joint_load(reading.of)
             return _component(load, moved, reading)
         numbers = {element.name: k for k, (element, _) in enumerate(point.model.forces)}
@@ -98,10 +101,13 @@ class Named:
         for gap in (Gap(constraint, number) for number in range(len(constraint.gaps))):
             value = float(coordinate_at(gap, rows_of(point, gap), point.motion, point.t, point.state.angles).value)
             if abs(value) <= CLOSED * (1.0 if gap.turning else point.model.length):
-                raise InputError(
-                    f'{self.owner}: "{self.name}": {constraint} touches without a load, or shares it with others, so '
-                    "that its load has no derivative: leave it out"
-                )
+                raise self._undetermined(constraint)
+
+    def _undetermined(self, constraint: Constraint) -> InputError:
+        return InputError(
+            f'{self.owner}: "{self.name}": {constraint} touches without a load, or shares it with others, so that its '
+            "load has no derivative: leave it out"
+        )
 
 
 def quantities(owner: str, argument: str, system: System, names: Iterable[Any]) -> list[Named]:
@@ -121,6 +127,12 @@ def quantities(owner: str, argument: str, system: System, names: Iterable[Any]) 
         whose = f"{owner}: {argument}"
         found.append(Named(name, named(whose, name, name, 0.0, parts), whose))
     return found
+
+
+def _shares_sliding_load(constraint: Constraint, point: Point) -> bool:
+    """Whether a contact on which bodies slide shares its load with other contacts."""
+    frictions = (element for element, _ in point.model.forces if isinstance(element, Friction))
+    return any(name != constraint.name for f in frictions if f.on.name == constraint.name for name, _, _ in f.shares)
 
 
 def rows_of(point: Point, element: ForceElement) -> tuple[int, ...]:

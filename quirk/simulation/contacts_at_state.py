@@ -200,6 +200,7 @@ def touching(system: System, state: State, t: float) -> Touching | None:
 
 
 def _warn(what: str) -> None:
+    """Issue an ImpactWarning; `what` names the contacts or friction, and says why an impact is due."""
     warnings.warn(
         f"{OWNER}: {what}, so that a run from this state begins with an impact: the analysis is of the instant before "
         "it; for that after it, take quirk.Run(system, initial_state=state).state",

@@ -23,8 +23,8 @@ def allowed_velocity(system: System, state: State, t: float) -> State:
     if not system.model.rows:
         return state
     check_poses(system, state, t, "poses")
-    kept = {"internal": state.internal, "switched": state.switched, "replaced": state.replaced}
-    return replace(with_velocity(system, state, t), angles=state.angles, **kept)
+    allowed = with_velocity(system, state, t)
+    return replace(state, velocity=allowed.velocity, angular_velocity=allowed.angular_velocity)
 
 
 def virtual_displacements(system: System, state: State, t: float) -> np.ndarray:

@@ -45,6 +45,10 @@ class InputHistory:
                 values.pop()
             self._add(t, name, self._inputs.in_effect[name])
 
+    def begin(self, t: float) -> None:
+        """Discard all recorded values, and record the inputs in effect, which apply from time t (s) on."""
+        self._records = {name: ([t], [value]) for name, value in self._inputs.in_effect.items()}
+
     def _add(self, t: float, name: str, value: np.ndarray) -> None:
         times, values = self._records[name]
         if self._keep and t > times[-1] and not same_value(value, values[-1]):

@@ -33,6 +33,7 @@ from .outside_changes import OutsideChanges
 from .pending_contacts import PendingContacts
 from .present_violations import PresentViolations
 from .run_arguments import OWNER, compiled_method, duration_until, inputs_of
+from .run_branches import Branches
 from .run_inputs import Inputs
 from .run_loop import described_failure, started_run
 from .run_observation import Observation
@@ -172,6 +173,7 @@ class Run:
         run = started_run(system, state, self._factory, owner=OWNER)
         assert isinstance(run, HybridRun)
         self._run, self._time, self._kept = run, start, 0
+        self._branches = Branches(start)
         self._now = Present(system, run, self._observers)
         self._pending: PendingContacts | None = None
         self._names = PartNames(system, self._watched)
@@ -368,7 +370,8 @@ class Run:
             "outside": self._outside.snapshot(),
             "violations": self._before,
             "happenings": self._queue.snapshot(),
-            "clock": (self._time, self._kept, self._interval),
+            "clock": (self._time, self._interval),
+            "branch": self._branches.present,
             "stored": self._run.stored_at(self._time),
         }
         return SavedRun(self._time, self._identity, content, self._names)
@@ -376,7 +379,8 @@ class Run:
     def restore(self, saved: SavedRun) -> None:
         """Continue from a snapshot of this run, or of another run of the same system with the same arguments.
 
-        States stored for `result` at later times are discarded.
+        States stored for `result` at later times are discarded. If the stored states do not lead to the snapshot, as in
+        another run, all of them are discarded, and the result begins at the snapshot, with a CheckpointWarning.
 
         Raises
         ------
@@ -386,23 +390,49 @@ class Run:
         if not isinstance(saved, SavedRun):
             raise InputError(f"Run.restore: saved must be what Run.save has returned; got {saved!r}")
         content = saved.content_for(self._identity, self._names)
-        self._run.drop_after(saved.time, content.get("stored", (None, None)))
+        leads = self._keep is not None and self._branches.lead_to(content["branch"], saved.time, self._time)
+        if leads:
+            self._run.drop_after(saved.time, content["stored"])
+        else:
+            self._run.forget()
         self._run.recall(content["run"])
         self.inputs.recall(content["inputs"])
-        self._sampler.recall(content["sampled"], saved.time)
+        self._sampler.recall(content["sampled"])
         self._outside.recall(content["outside"])
         self._before = content["violations"]
         self._queue.restore(content["happenings"])
-        self._time, self._kept, self._interval = content["clock"]
+        self._time, self._interval = content["clock"]
         self._version = -1  # whether changes of inputs since the last step must be determined
         self._noticed = self._outside.version
-        self._history.restore(self._time)
+        self._restore_stored(content["branch"] if leads else None)
         self._now.forget()
         if self._pace is not None:
             self._pace.set(self._time)
 
+    def _restore_stored(self, branch: str | None) -> None:
+        """Let the states stored for `result` go on at the present time, that of a snapshot.
+
+        `branch` is the branch of the snapshot; None if the states stored so far, which are discarded, do not lead there.
+        """
+        histories = self._history, self._sampler.history
+        if branch is not None:
+            self._branches.return_to(branch, self._time)
+            for history in histories:
+                history.restore(self._time)
+        else:
+            self._branches.begin_at(self._time)
+            for history in histories:
+                history.begin(self._time)
+            if self._keep is not None and self._time != self._start:
+                self._run.current.store_present_state()
+        if self._keep is not None:
+            self._kept = int(np.floor((self._time - self._start) / self._keep + SAME_TIME))
+
     def result(self) -> Result:
         """Return the motion up to the present time, with the stored states.
+
+        It begins at the start of the run, or at a restored snapshot to which the stored states did not lead; works are
+        counted from there, and a CheckpointWarning says so.
 
         In `result.system`, elements with changed inputs have the recorded values as functions of time (`Motion.steps`).
 
@@ -414,6 +444,14 @@ class Run:
         if self._keep is None:
             raise InputError(
                 "Run.result: the run keeps no states: give the interval at which it shall, Run(..., keep=0.01)"
+            )
+        if self._branches.begin > self._start:
+            warnings.warn(
+                f"{OWNER}: result: the motion before t = {self._branches.begin:.9g} s is not known, because the run was "
+                "restored there from a snapshot to which the states that it had stored do not lead: the result begins "
+                "there, and so do works",
+                CheckpointWarning,
+                stacklevel=outside(),
             )
         segments, status = self._run.segments, "stopped" if self._run.stopped else "completed"
         histories = self._history, self._sampler.history

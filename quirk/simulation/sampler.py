@@ -170,12 +170,11 @@ class Sampler:
         """Return all data required to continue the calls, including the attributes of functions that are objects."""
         return list(self._counts), self.next, self.inputs.snapshot(), [memory.snapshot() for memory in self._memories]
 
-    def recall(self, saved: tuple[Any, ...], t: float) -> None:
-        """Restore a snapshot made at time t, s."""
+    def recall(self, saved: tuple[Any, ...]) -> None:
+        """Restore a snapshot, except the history of the inputs."""
         counts, self.next, inputs, memories = saved
         self._counts = list(counts)
         self.inputs.recall(inputs)
-        self.history.restore(t)
         for memory, content in zip(self._memories, memories, strict=True):
             memory.recall(content)
 

@@ -343,3 +343,89 @@ def test_runs_join_where_friction_has_stopped_a_body():
     whole = quirk.join(first, second)
     assert whole.time[-1] == 2.0 and whole["rub"].sticking[-1]
     assert whole["block"].position[-1, 0] == pytest.approx(1 / (2 * 0.3 * 9.81), rel=1e-6)
+
+
+FORCES = np.array([2.0, -4.0, 6.0, 0.0, 8.0])
+CHANGES = 0.1 * np.arange(5)
+
+
+def pushed_puck(how, interval):
+    """Result of a puck pushed by a force that changes every 0.1 s, with outputs that do not show these times."""
+    puck = Body.box("puck", 2.0, [0.1, 0.1, 0.1])
+    rail = quirk.Prismatic("rail", GROUND, puck, point=[0, 0, 0], axis="x")
+    if how == "steps":
+        push = quirk.JointForce("push", rail, Motion.steps(CHANGES, FORCES))
+        return quirk.simulate(quirk.System([puck, rail, push]), 0.5, output=interval)
+    if how == "breaks":
+        push = quirk.JointForce("push", rail, lambda t, x, v: FORCES[sum(t >= CHANGES) - 1])
+        return quirk.simulate(quirk.System([puck, rail, push]), 0.5, output=interval, breaks=CHANGES[1:])
+    parts = [puck, rail, quirk.JointForce("push", rail, 0.0)]
+    if how == "sampled":
+        hold = quirk.Sampled("hold", 0.1, lambda t, state: FORCES[round(10 * t)], inputs=["push"])
+        return quirk.simulate(quirk.System([*parts, hold]), 0.45, output=interval)
+    run = quirk.Run(quirk.System(parts), inputs=["push"], keep=interval)
+    for force in FORCES:
+        run.inputs["push"] = force
+        run.advance(0.1)
+    return run.result()
+
+
+@pytest.mark.parametrize("interval", [0.03, 0.07])
+@pytest.mark.parametrize("how", ["steps", "breaks", "sampled", "run"])
+def test_inputs_that_jump_between_outputs(how, interval):
+    """The puck follows parabolas; velocities were off by 0.01 of 0.2 m/s beside the jumps."""
+    result = pushed_puck(how, interval)
+    times = np.array([0.095, 0.1, 0.105, 0.2, 0.307, 0.395])
+    v = np.concatenate([[0.0], np.cumsum(0.1 * FORCES / 2.0)])
+    x = np.concatenate([[0.0], np.cumsum(0.1 * v[:-1] + 0.5 * 0.01 * FORCES / 2.0)])
+    k = np.floor(10 * times + 1e-9).astype(int)
+    s, a = times - CHANGES[k], FORCES[k] / 2.0
+    at = result.at(times)
+    np.testing.assert_allclose(at["puck"].position[:, 0], x[k] + v[k] * s + 0.5 * a * s**2, atol=1e-13)
+    np.testing.assert_allclose(at["puck"].velocity[:, 0], v[k] + a * s, atol=1e-13)
+    np.testing.assert_allclose(at.power.work["push"], (v[k] + a * s) ** 2, atol=1e-12)
+    assert at.uncertainty.max() < 1e-13
+    jumps = [0.1, 0.2, 0.4]
+    for side, forces in (("before", FORCES[[0, 1, 3]]), ("after", FORCES[[1, 2, 4]])):
+        shown = result.at(jumps, side=side)
+        np.testing.assert_allclose(shown["push"].effort, forces, atol=1e-12)
+        np.testing.assert_allclose(shown["puck"].acceleration[:, 0], forces / 2.0, atol=1e-12)
+
+
+def test_sides_of_an_input_that_changes_at_an_output():
+    """There is one row at the change, which showed the new force on both sides."""
+    result = pushed_puck("run", 0.1)
+    assert len(result.time) == 6
+    before, after = (result.at([0.0, 0.1, 0.2], side=side) for side in ("before", "after"))
+    np.testing.assert_array_equal(before["push"].effort, [2.0, 2.0, -4.0])
+    np.testing.assert_array_equal(after["push"].effort, [2.0, -4.0, 6.0])
+    np.testing.assert_array_equal(before.state.velocity, after.state.velocity)
+
+
+def test_mechanisms_whose_inputs_jump_between_outputs():
+    """A double pendulum with a motor, and a controller with an integral, against outputs at the same times."""
+    rods = [Body.box(f"rod {k}", 1.0, [0.5, 0.05, 0.05], position=[0.25 + 0.5 * k, 0, 0]) for k in range(2)]
+    hinge = quirk.Revolute("hinge", GROUND, rods[0], point=[0, 0, 0], axis="y")
+    elbow = quirk.Revolute("elbow", rods[0], rods[1], point=[0.5, 0, 0], axis="y")
+    motor = quirk.JointTorque("motor", hinge, Motion.steps([0.0, 0.2, 0.35, 0.77], [3.0, -20.0, 40.0, 90.0]))
+    servo = quirk.Controller("servo", elbow, Motion.steps([0.0, 0.6], [0.5, -0.5]), kp=8.0, ki=20.0, kd=1.0)
+    system = quirk.System([*rods, hinge, elbow, motor, servo], gravity=[0, 0, -9.81])
+    coarse = quirk.simulate(system, 1.0, output=0.13, rtol=1e-11, atol=1e-13)
+    times = [0.14, 0.2, 0.25, 0.3, 0.38, 0.55, 0.61, 0.72, 0.775]
+    exact, at = quirk.simulate(system, 1.0, output=times, rtol=1e-11, atol=1e-13), coarse.at(times)
+    for one, other in zip(at.state.parts, exact.state.parts, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-9)
+    np.testing.assert_allclose(at.state.internal["servo"], exact.state.internal["servo"], atol=1e-9)
+    np.testing.assert_allclose(at["elbow"].rotation, exact["elbow"].rotation, atol=1e-9)
+    np.testing.assert_allclose(at["elbow"].force(), exact["elbow"].force(), atol=1e-6)
+    np.testing.assert_allclose(at.power.balance, 0.0, atol=1e-9)
+
+
+def test_jumps_beside_functions_that_may_have_changed_cause_a_warning():
+    values, ball = {"pull": 1.0}, Body("ball", 1.0, [1, 1, 1])
+    pull = quirk.Force("pull", ball, lambda t, r, q, v, w: np.array([values["pull"], 0, 0]))
+    push = quirk.Force("push", ball, [Motion.steps([0.0, 0.25], [1.0, -2.0]), 0, 0])
+    change = quirk.Event("change", "time", level=0.5, action=lambda t, state: values.update(pull=3.0))
+    result = quirk.simulate(quirk.System([ball, pull, push, change]), 1.0, output=0.2)
+    with pytest.warns(quirk.OutputWarning, match='jump between the outputs at t = 0.2 and 0.4 s, .* Force "pull" may'):
+        result.at(0.3)

@@ -1,4 +1,4 @@
-"""Search for the user functions in a model.
+"""Search for the user functions and the prescribed motions in a model.
 
 A relation is a constraint given by a function.
 """
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..constraints.relation import Relation
+from ..functions.motion import Motion
 from .model.model import Model
 
 
@@ -31,3 +32,11 @@ def functions_in(relation: Relation) -> list[Callable[..., Any]]:
 def owners_of(model: Model, condition: Callable[[Any], bool]) -> Iterator[str]:
     """Yield the title of each element of a model with a user function that satisfies `condition`."""
     return (owner for owner, function in functions_of(model) if condition(function))
+
+
+def prescribed_motions(model: Model) -> list[tuple[str, Motion]]:
+    """Return the prescribed motions of the active constraints and forces of a model, each with a title for messages."""
+    motions = [(f"{placed.owner}, motion", motion) for placed in model.relations for motion in placed.relation.motions]
+    return motions + [
+        (f"{element}, {name}", element.motion(name)) for element, _ in model.forces for name in element.motions
+    ]

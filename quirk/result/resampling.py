@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -10,16 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.model.joint_angles import Turns
-from ..errors import InputError
+from ..errors import InputError, OutputWarning, outside
+from ..integrators.breaks import PARTS
 from ..util import validate
 from ..util.misuse import explained
 from .auxiliary_interpolation import with_auxiliary_states
+from .integrated_intervals import Jumps, integrated
 from .interpolated_accelerations import warn_of_inaccurate_loads
 from .power import GRAVITY, IMPACTS, Power, power_of
 from .result import Result
 from .segment import Segment, joined
 from .shared_work import with_shared_work
-from .state_interpolation import Abscissa, Interpolant
+from .state_interpolation import Abscissa, Interpolant, satisfies_constraints, solver_for
 from .work import DEGREE, integrals
 
 SIDES = ("before", "after")
@@ -87,10 +90,22 @@ def at(run: Result, t: Any, side: str = "after") -> ResampledResult:
     rows = _rows(run.time, times, side)
     starts = np.cumsum([0, *(len(segment.time) for segment in run.segments)])
     which = np.searchsorted(starts, rows, side="right") - 1
+    given = [options["breaks"] for options in run.options if options.get("breaks") is not None]
+    breaks = np.concatenate([np.zeros(0), *map(np.ravel, given)])
+    gap = float(run.time[-1] - run.time[0]) / PARTS
     segments, apart = [], []
     for number in np.unique(which):
         here = which == number
-        segment, uncertain = _within(run.segments[number], rows[here] - starts[number], times[here])
+        jumps = Jumps(run.segments[number], breaks)
+        before = jumps.at(times[here]) & (times[here] > run.time[0]) & (side == "before")
+        segment, uncertain = _within(
+            run.segments[number],
+            rows[here] - starts[number],
+            times[here],
+            None if run._prescribed else jumps,
+            before,
+            gap,
+        )
         segments.append(segment)
         apart.append(uncertain)
     return ResampledResult(run, segments, rows, np.concatenate(apart))
@@ -108,31 +123,76 @@ def _rows(output_times: np.ndarray, times: np.ndarray, side: str) -> np.ndarray:
     return np.where(exact & (side == "before"), first, last)
 
 
-def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segment, np.ndarray]:
+def _within(
+    segment: Segment, rows: np.ndarray, times: np.ndarray, jumps: Jumps | None, before: np.ndarray, gap: float
+) -> tuple[Segment, np.ndarray]:
     """Return the interpolated segment at nt times, and the estimated interpolation errors (nt,), m.
 
-    `rows` (nt,) are the indices of the last outputs at or before the times.
+    Parameters
+    ----------
+    segment : segment of the run
+    rows : (nt,) indices of the last outputs at or before the times
+    times : (nt,) increasing times, s
+    jumps : times at which loads jump; in intervals that contain such a time, states are integrated
+        None in a kinematic analysis, where nothing is integrated.
+    before : (nt,) mask of the times at which loads jump, and are to be evaluated before the jump
+    gap : maximum interval between calls of user functions in an integration, s
     """
     flat, quadrants = segment.flat[rows], segment.turns.quadrants[rows]
     uncertainty = np.zeros(len(times))
-    for path, here in _interpolants(segment, rows, np.flatnonzero(segment.time[rows] != times)):
+    inner = np.flatnonzero(segment.time[rows] != times)
+    if len(inner) and rows[inner[-1]] + 1 >= len(segment.time):
+        raise InputError(f"Result.at: the run is not known between t = {segment.time[-1]:g} s and its next segment")
+    across = np.zeros(len(inner), dtype=bool)
+    if jumps is not None:
+        across = jumps.within(segment.time[rows[inner]], segment.time[rows[inner] + 1])
+    if across.any() and segment.recorded:
+        _warn_of_jump(segment, rows[inner[across]])
+        across[:] = False
+    for path, here in _interpolants(segment, rows, inner[~across]):
         left = rows[here]
-        before, after = segment.time[left], segment.time[left + 1]
-        place = Abscissa(left, (times[here] - before) / (after - before))
+        start, end = segment.time[left], segment.time[left + 1]
+        place = Abscissa(left, (times[here] - start) / (end - start))
         uncertainty[here] = path.uncertainty(place)
-        _check(segment, place, times[here], uncertainty[here])
+        _check(segment, left, times[here], uncertainty[here])
         flat[here] = with_auxiliary_states(path, place, path.states(place))
         quadrants[here] = path.quadrants(place, flat[here])
         if not segment.recorded:
             angles = path.angles(place, flat[here]) if segment.model.reads_angles else None
             warn_of_inaccurate_loads(path, place, flat[here], angles)
+    if across.any():
+        assert jumps is not None
+        here = inner[across]
+        solver, ends = solver_for(segment), np.unique([rows[here], rows[here] + 1])
+        projects = satisfies_constraints(segment, solver, ends)
+        for row in np.unique(rows[here]):
+            within = here[rows[here] == row]
+            flat[within], quadrants[within], uncertainty[within] = integrated(
+                segment, solver, int(row), times[within], jumps, gap, on_constraints=projects
+            )
+        _check(segment, rows[here], times[here], uncertainty[here])
     turns = Turns(segment.turns.joints, quadrants, segment.turns.whole)
     changes = segment.switched, segment.replaced
     resampled = Segment(segment.plant, times, flat, turns, segment.rank, changes, segment.changed)
     if segment.before_events is not None:
         resampled.last_slip = segment.last_slip
-        resampled.before_events = segment.before_events[rows] & (segment.time[rows] == times)
+        resampled.before_events = before | (segment.before_events[rows] & (segment.time[rows] == times))
     return resampled, uncertainty
+
+
+def _warn_of_jump(segment: Segment, rows: np.ndarray) -> None:
+    """Issue an OutputWarning because loads jump in intervals that cannot be integrated; `rows` are their first outputs.
+
+    In a segment of which user functions may have changed since, the motion cannot be computed anew.
+    """
+    start, end = segment.time[rows[0]], segment.time[rows[0] + 1]
+    warnings.warn(
+        f"Result.at: loads jump between the outputs at t = {start:g} and {end:g} s, and the functions of "
+        f"{', '.join(segment.changed)} may have changed since, so that the motion between these outputs is not "
+        "accurate; simulate with the times of jumps in output=",
+        OutputWarning,
+        stacklevel=outside(),
+    )
 
 
 def _interpolants(segment: Segment, rows: np.ndarray, inner: np.ndarray) -> Iterator[tuple[Interpolant, np.ndarray]]:
@@ -145,8 +205,6 @@ def _interpolants(segment: Segment, rows: np.ndarray, inner: np.ndarray) -> Iter
     if not len(inner):
         return
     left = rows[inner]
-    if left[-1] + 1 >= len(segment.time):
-        raise InputError(f"Result.at: the run is not known between t = {segment.time[-1]:g} s and its next segment")
     rough = Interpolant(segment, left, order=1)
     # The difference of the polynomials is largest in the middle of intervals.
     near = rough.uncertainty(Abscissa(left, np.full(len(left), 0.5))) <= WELL_KNOWN * segment.model.length
@@ -156,19 +214,19 @@ def _interpolants(segment: Segment, rows: np.ndarray, inner: np.ndarray) -> Iter
         yield Interpolant(segment, left[~near]), inner[~near]
 
 
-def _check(segment: Segment, place: Abscissa, times: np.ndarray, uncertainty: np.ndarray) -> None:
+def _check(segment: Segment, rows: np.ndarray, times: np.ndarray, uncertainty: np.ndarray) -> None:
     """Raise an InputError if the estimated interpolation error at one of p times is too large.
 
-    `segment` is the interpolated segment, `place` are the p points between outputs, `times` (p,), s, their times, and
-    `uncertainty` (p,), m, the estimated errors.
+    `segment` is the interpolated segment, `rows` (p,) are the indices of the last outputs before the times `times`
+    (p,), s, and `uncertainty` (p,), m, the estimated errors.
     """
     position = segment.state.position
-    moved = np.linalg.norm(position[place.interval + 1] - position[place.interval], axis=2).max(axis=1)
+    moved = np.linalg.norm(position[rows + 1] - position[rows], axis=2).max(axis=1)
     size = np.maximum(segment.model.length, moved)
     excess = uncertainty / size
     worst = int(np.argmax(excess))
     if not excess[worst] <= MOST_UNCERTAIN:
-        apart = segment.time[place.interval[worst] + 1] - segment.time[place.interval[worst]]
+        apart = segment.time[rows[worst] + 1] - segment.time[rows[worst]]
         raise InputError(
             f"Result.at: at t = {times[worst]:g} s positions would be uncertain by {uncertainty[worst]:.2g} m, because "
             f"outputs are {apart:.3g} s apart: use more outputs, such as output={apart / 4:.1g}"

@@ -40,6 +40,28 @@ class Abscissa:
     x: np.ndarray
 
 
+def solver_for(segment: Segment) -> Solver:
+    """Return a new solver for motion between the outputs of a segment.
+
+    If the quantities of the segment were recorded during the run, user functions are not evaluated by this solver, so
+    that no warning about changed functions is issued.
+    """
+    return segment.plant.solver() if segment.recorded else segment.solver()
+
+
+def satisfies_constraints(segment: Segment, solver: Solver, rows: np.ndarray) -> bool:
+    """Whether states near the outputs with indices `rows` (r,) can be projected onto the constraints.
+
+    The states at outputs must satisfy the constraints, and must not have been recorded during the run, because user
+    functions of the constraints may have changed since. `solver` is a solver of the segment.
+    """
+    if segment.recorded:
+        return False
+    state = segment.model.auxiliary.state(segment.flat[rows])
+    found = residuals_along(solver, segment.time[rows], state)[..., 0]
+    return bool(np.abs(found).max(initial=0.0) <= ON_CONSTRAINTS * max(1.0, segment.model.length) ** 2)
+
+
 class Interpolant:
     """Interpolation of the states of a segment in selected intervals between outputs.
 
@@ -57,7 +79,7 @@ class Interpolant:
     """
 
     def __init__(self, segment: Segment, intervals: np.ndarray, order: int = HIGHEST_ORDER) -> None:
-        self.segment, self.solver, self._order = segment, self._solver(segment), order
+        self.segment, self.solver, self._order = segment, solver_for(segment), order
         self._rows = np.unique([intervals, intervals + 1])
         self._time, self._flat = segment.time[self._rows], segment.flat[self._rows]
         angles = segment.angles_read
@@ -67,20 +89,11 @@ class Interpolant:
         self._arriving = (
             self._pose_derivatives(self._beside(-1.0)) if self._jumps else (self._position, self._quaternion)
         )
-        self._on_constraints = self._satisfies_constraints()
+        self._on_constraints = satisfies_constraints(segment, self.solver, self._rows)
         lanes = self.solver.slots.state_to_lanes(self._flat[0])
         with self.solver.applied.calling():
             self.solver.settle(lanes, float(self._time[0]))
         self.solver.applied.check(float(self._time[0]))
-
-    @staticmethod
-    def _solver(segment: Segment) -> Solver:
-        """Return a new solver of the segment.
-
-        If the quantities of the segment were recorded during the run, user functions are not evaluated by this solver,
-        so that no warning about changed functions is issued.
-        """
-        return segment.plant.solver() if segment.recorded else segment.solver()
 
     def time(self, place: Abscissa) -> np.ndarray:
         """Return the times (p,) of the p points `place`, s; points at ends of intervals count as within them."""
@@ -239,18 +252,6 @@ class Interpolant:
         ends = {rows[row]: last for row, last in self.segment.ends_of_slip.items() if row in rows}
         motion = dynamics_along(self.solver, time, self._flat, self._angles, ends)
         return motion.linear[:, None], motion.angular[:, None]
-
-    def _satisfies_constraints(self) -> bool:
-        """Whether interpolated states can be projected onto the constraints.
-
-        The states at outputs must satisfy the constraints, and must not have been recorded during the run, because user
-        functions of the constraints may have changed since.
-        """
-        if self.segment.recorded:
-            return False
-        state = self.segment.model.auxiliary.state(self._flat)
-        found = residuals_along(self.solver, self._time, state)[..., 0]
-        return bool(np.abs(found).max(initial=0.0) <= ON_CONSTRAINTS * max(1.0, self.segment.model.length) ** 2)
 
     def _projected(self, time: np.ndarray, flat: np.ndarray) -> np.ndarray:
         slots, found = self.solver.slots, np.empty_like(flat)

@@ -412,7 +412,7 @@ class Run:
     def _restore_stored(self, branch: str | None) -> None:
         """Let the states stored for `result` go on at the present time, that of a snapshot.
 
-        `branch` is the branch of the snapshot; None if the states stored so far, which are discarded, do not lead there.
+        `branch` is the branch of the snapshot, or None if the states stored so far do not lead there and are discarded.
         """
         histories = self._history, self._sampler.history
         if branch is not None:
@@ -447,9 +447,9 @@ class Run:
             )
         if self._branches.begin > self._start:
             warnings.warn(
-                f"{OWNER}: result: the motion before t = {self._branches.begin:.9g} s is not known, because the run was "
-                "restored there from a snapshot to which the states that it had stored do not lead: the result begins "
-                "there, and so do works",
+                f"{OWNER}: result: the motion before t = {self._branches.begin:.9g} s is not known, because a "
+                "snapshot was restored there to which its stored states do not lead: the result begins there, and "
+                "so do works",
                 CheckpointWarning,
                 stacklevel=outside(),
             )

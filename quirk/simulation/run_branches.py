@@ -39,7 +39,7 @@ class Branches:
         return t <= ends[self._names.index(branch)]
 
     def return_to(self, branch: str, t: float) -> None:
-        """Begin a new branch at a snapshot, made at time t (s) on the branch with this name, to which the motion led."""
+        """Begin a new branch at a snapshot to which the motion led, made at time t (s) on the branch with this name."""
         kept = self._names.index(branch) + 1
         self._names[kept:], self._starts[kept:] = [uuid4().hex], [t]
 

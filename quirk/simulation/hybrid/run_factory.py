@@ -26,12 +26,11 @@ from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
 from quirk.dynamics.sparse.stepping.rhs import SparseFlow
 from quirk.dynamics.sparse.stepping.run_state import Settings
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction, varies_fast
-from quirk.dynamics.user_functions import owners_of
+from quirk.dynamics.user_functions import owners_of, prescribed_motions
 from quirk.errors import InputError, SeriesWarning, StatefulWarning, outside
 from quirk.events import Event
 from quirk.forces import Friction
 from quirk.forces.stick_slip import NORMAL
-from quirk.functions.motion import Motion
 from quirk.functions.motion_kernels import PIECES
 from quirk.integrators import (
     IMPLICIT_METHODS,
@@ -242,7 +241,7 @@ class RunFactory:
             switching = self.method == AUTO
             name = EXPLICIT if switching else self.method
             settings = self.settings._replace(
-                end=min([self.settings.end, *(motion.end for _, motion in motions_of(plant.model))])
+                end=min([self.settings.end, *(motion.end for _, motion in prescribed_motions(plant.model))])
             )
             if any(varies_fast(guard.quantity) for guard in guards) and loads_vary(plant.model):
                 settings = settings._replace(watch_interval=settings.gap)
@@ -271,7 +270,7 @@ class RunFactory:
         """
         if t >= self.settings.end:
             return
-        owner, motion = min(motions_of(plant.model), key=lambda pair: pair[1].end)
+        owner, motion = min(prescribed_motions(plant.model), key=lambda pair: pair[1].end)
         raise IntegrationError(
             f"{owner}: {motion!r} is defined to {motion.end:g} s, and no event has stopped the run or disabled the "
             "part before: add points, or shorten the run",
@@ -367,13 +366,5 @@ def loads_vary(model: Model) -> bool:
 
     This is the case for user functions, and for prescribed motions other than polynomials of degree one.
     """
-    motions = [part for _, motion in motions_of(model) for part in motion.parts]
+    motions = [part for _, motion in prescribed_motions(model) for part in motion.parts]
     return chosen_by_user(model) or any(part.kind != PIECES or part.coefficients.shape[1] > 2 for part in motions)
-
-
-def motions_of(model: Model) -> list[tuple[str, Motion]]:
-    """Return the prescribed motions of the active constraints and forces of a model, each with a title for messages."""
-    motions = [(f"{placed.owner}, motion", motion) for placed in model.relations for motion in placed.relation.motions]
-    return motions + [
-        (f"{element}, {name}", element.motion(name)) for element, _ in model.forces for name in element.motions
-    ]

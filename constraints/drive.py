@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,50 +28,42 @@ from .relation import FORCE, TORQUE, MovingFrame, Relation
 LETTERS = "xyz"
 
 
-def _turn(axis: int) -> Any:
-    def turn(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the rotation angle of frame j about an axis of frame i minus the prescribed motion, rad.
+def tilt(i: MovingFrame, j: MovingFrame, axis: int) -> Jet:
+    """Return one of the 1-2-3 angles of frame j relative to frame i, rad."""
+    return angles_123(i, j)[axis]
 
-        The difference is taken modulo full turns.
-        """
+
+def displacement(i: MovingFrame, j: MovingFrame, axis: int) -> Jet:
+    """Return the displacement of frame j along an axis of frame i, m."""
+    along: Jet = i.rotation[:, axis] @ (j.position - i.position)
+    return along
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Constraint function of a driver: a coordinate of frame j relative to frame i minus the prescribed motion.
+
+    Objects with equal attributes are equal, so that all joints share compiled code, and can be pickled.
+
+    Attributes
+    ----------
+    coordinate : function of both frames and an axis that returns the coordinate, rad or m
+    axis : X, Y or Z; for an angle of a universal joint, X is about x of frame i and Y about y of frame j
+    """
+
+    coordinate: Callable[[Any, Any, int], Jet]
+    axis: int
+
+    def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """Return the deviation from the motion, m, or rad modulo full turns."""
         i, j = frames
-        return [(twist(i, j, axis) - motions[0]).wrapped(2 * np.pi)]
-
-    return turn
-
-
-def _tilt(axis: int) -> Any:
-    def tilt(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return one of the 1-2-3 angles minus the prescribed motion, rad, modulo full turns."""
-        i, j = frames
-        return [(angles_123(i, j)[axis] - motions[0]).wrapped(2 * np.pi)]
-
-    return tilt
+        deviation = self.coordinate(i, j, self.axis) - motions[0]
+        return [deviation if self.coordinate is displacement else deviation.wrapped(2 * np.pi)]
 
 
-def _swing(axis: int) -> Any:
-    def swing(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return an angle of a universal joint minus the prescribed motion, rad.
-
-        The angle is about x of frame i or about y of frame j.
-        """
-        i, j = frames
-        return [(cross_angle(i, j, axis) - motions[0]).wrapped(2 * np.pi)]
-
-    return swing
-
-
-def _slide(axis: int) -> Any:
-    def slide(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the displacement of frame j along an axis of frame i minus the prescribed motion, m."""
-        i, j = frames
-        return [i.rotation[:, axis] @ (j.position - i.position) - motions[0]]
-
-    return slide
-
-
-# One function object per coordinate, so that all joints share its compiled code.
-TURN, TILT, SWING, SLIDE = ([make(axis) for axis in range(3)] for make in (_turn, _tilt, _swing, _slide))
+TURN, TILT, SWING, SLIDE = (
+    [Deviation(coordinate, axis) for axis in (X, Y, Z)] for coordinate in (twist, tilt, cross_angle, displacement)
+)
 
 
 def separation(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:

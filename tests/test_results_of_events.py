@@ -191,3 +191,11 @@ def test_where_nothing_switches_the_new_value_of_a_jump_holds():
     # A jump in a run whose first state is already followed by an event keeps its value at the start.
     at_once = quirk.simulate(loaded_cart(quirk.Motion.steps([0.0, 1.0], [5.0, 1.0]), dry), 0.5, output=0.5)
     assert at_once["motor"].along().tolist() == [5.0] * len(at_once.time)
+
+
+def test_events_have_the_energies_of_all_rows():
+    result = quirk.simulate(pendulum_that_is_cut(), 0.5, output=0.1)
+    events = result.events
+    for name in ("time", "direction", "energy_before", "energy_after", "energy_loss"):
+        np.testing.assert_array_equal(getattr(events, name), [getattr(row, name) for row in events])
+        assert getattr(events.of("no such event"), name).shape == (0,)

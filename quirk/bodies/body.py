@@ -389,6 +389,10 @@ class Ground(Placed):
         self.velocity = np.zeros(3)
         self.angular_velocity = np.zeros(3)
 
+    def __reduce__(self) -> str:
+        """Return the name of the only object, to which pickles and copies refer."""
+        return "GROUND"
+
     def __repr__(self) -> str:
         return "quirk.GROUND"
 

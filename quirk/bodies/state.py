@@ -218,7 +218,7 @@ def _check_bodies(body_names: Any, names: Sequence[str]) -> None:
     why = ", ".join(differing) or f"it has {_listed(body_names)}, the system {_listed(names)}, in this order"
     raise InputError(
         f"State: it belongs to another system: {why}; take a state of this system, or if its rows are meant for the "
-        "bodies of this system in their order, quirk.State(*state.parts)"
+        "bodies of this system in their order, dataclasses.replace(state, bodies=None)"
     )
 
 

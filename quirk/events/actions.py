@@ -6,9 +6,9 @@ velocity of a body, or ends the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,9 @@ from ..functions.user_function import check_arguments
 from ..util import validate
 from ..util.construction import remembered
 from ..util.suggestion import nearest_names, quoted
+
+if TYPE_CHECKING:
+    from .event import Event
 
 
 @dataclass(frozen=True)
@@ -318,6 +321,25 @@ def functions_in(actions: Sequence[Any]) -> list[Callable[..., Any]]:
     for action in actions:
         found += functions_in(action.actions) if isinstance(action, After) else [action] if callable(action) else []
     return found
+
+
+def replacing_actions(events: Iterable[Event]) -> Iterator[tuple[tuple[str, int], Any]]:
+    """Yield the actions of events that replace a constraint or force.
+
+    Each item is ((name of the event, index of the action in this event), action).
+    """
+    for event in events:
+        for number, action in enumerate(_flat(event.actions)):
+            if isinstance(action, Replace | Follow):
+                yield (event.name, number), action
+
+
+def _flat(actions: Sequence[Any]) -> Iterator[Any]:
+    for action in actions:
+        if isinstance(action, After):
+            yield from _flat(action.actions)
+        else:
+            yield action
 
 
 def _names(asked_by: str, names: Sequence[Any]) -> tuple[str, ...]:

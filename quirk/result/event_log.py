@@ -91,3 +91,23 @@ class EventLog(Sequence[EventRecord]):
     def name(self) -> list[str]:
         """Name of the event of each occurrence."""
         return [row.name for row in self._rows]
+
+    @property
+    def direction(self) -> np.ndarray:
+        """Direction (k,) of each occurrence, 1 or -1; see `EventRecord`."""
+        return np.array([row.direction for row in self._rows], dtype=int)
+
+    @property
+    def energy_before(self) -> np.ndarray:
+        """Total energy (k,) of the system just before each occurrence, J."""
+        return np.array([row.energy_before for row in self._rows], dtype=float)
+
+    @property
+    def energy_after(self) -> np.ndarray:
+        """Total energy (k,) of the system just after each occurrence, J."""
+        return np.array([row.energy_after for row in self._rows], dtype=float)
+
+    @property
+    def energy_loss(self) -> np.ndarray:
+        """Energy (k,) lost at each occurrence, J."""
+        return self.energy_before - self.energy_after

@@ -7,7 +7,7 @@ constraint or force was made.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..constraints.sticking import Sticking, StickingBall, StickingJoint
 from ..constraints.unilateral import Unilateral
 from ..errors import InputError
 from ..events import Event
-from ..events.actions import After, Follow, Replace
+from ..events.actions import Follow, Replace, replacing_actions
 from ..forces.elastic_rope import ElasticRope
 from ..forces.flanks import Flanks
 from ..forces.friction import Friction
@@ -121,25 +121,6 @@ def used_events(descriptions: Iterable[Mapping[str, Any]]) -> set[str]:
     `descriptions` are the data of segments from `described`.
     """
     return {part["event"] for description in descriptions for part in description["others"] if part["by"] == "action"}
-
-
-def replacing_actions(events: Iterable[Event]) -> Iterator[tuple[tuple[str, int], Any]]:
-    """Yield the actions of events that replace a constraint or force.
-
-    Each item is ((name of the event, index of the action in this event), action).
-    """
-    for event in events:
-        for number, action in enumerate(_flat(event.actions)):
-            if isinstance(action, Replace | Follow):
-                yield (event.name, number), action
-
-
-def _flat(actions: Sequence[Any]) -> Iterator[Any]:
-    for action in actions:
-        if isinstance(action, After):
-            yield from _flat(action.actions)
-        else:
-            yield action
 
 
 def described_part(part: Any, system: System) -> dict[str, Any]:
@@ -245,8 +226,8 @@ def _reconstructed(record: Mapping[str, Any], system: System, actions: Mapping[t
         case "action":
             return _after_action(record, own, actions)
     raise LostPartError(
-        f'the replacement of "{record["name"]}" by a function of an event during the run ({record.get("what")}) cannot '
-        "be reconstructed: use actions of events instead of functions to replace parts"
+        f"{record.get('what')} in place of a part of the system, which no action of an event of the run has put in and "
+        "which cannot be reconstructed: use actions of events instead of functions to replace parts"
     )
 
 

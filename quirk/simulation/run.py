@@ -447,9 +447,9 @@ class Run:
             )
         if self._branches.begin > self._start:
             warnings.warn(
-                f"{OWNER}: result: the motion before t = {self._branches.begin:.9g} s is not known, because a "
-                "snapshot was restored there to which its stored states do not lead: the result begins there, and "
-                "so do works",
+                f"{OWNER}: result: the motion before t = {self._branches.begin:.9g} s is not known: the stored states "
+                "did not lead to the snapshot that was restored there. The result begins there, and works count from "
+                "there",
                 CheckpointWarning,
                 stacklevel=outside(),
             )

@@ -13,12 +13,12 @@ from ..constraints.sticking import Sticking
 from ..constraints.unilateral import Unilateral
 from ..errors import CheckpointWarning, InputError, outside
 from ..events import Event
-from ..events.actions import Follow
+from ..events.actions import Follow, replacing_actions
 from ..forces.elastic_rope import ElasticRope
 from ..forces.flanks import Flanks
 from ..forces.stick_slip import StickSlip
 from ..functions.digest import digest
-from ..result.segment_records import described_part, rebuilt_part, replacing_actions
+from ..result.segment_records import described_part, rebuilt_part
 from ..system.system import System
 from .identity import PartDigests, system_digest
 

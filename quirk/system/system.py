@@ -27,6 +27,7 @@ from ..util.garbage import collector_paused
 from ..util.misuse import explained
 from ..util.renamed import Renamed
 from . import queries as at_state
+from .carried_parts import carried_over
 from .configuration import Configuration
 from .parts import OTHER_SYSTEMS, Part, Parts
 from .quantities import Acceleration, ConstraintForces, JointLoad, MotionDerivatives, VirtualWork
@@ -201,7 +202,7 @@ class System(Renamed):
         configuration = self.configuration
         for name, on in state.switched.items():
             configuration = configuration.switched(self[name], on)
-        return configuration.with_others(state.replaced) if state.replaced else configuration
+        return configuration.with_others(carried_over(state.replaced, self)) if state.replaced else configuration
 
     def as_computed_by(self, plant: CompiledModel) -> System:
         """Return a copy of the system that uses the compiled model `plant`, with which all analyses are made."""
@@ -770,6 +771,7 @@ class System(Renamed):
                     f"(they are: {known}); remove this entry"
                 )
             validate.array("State", f"internal[{name!r}]", numbers, (sizes[name],))
+        checked.replaced = carried_over(checked.replaced, self)
         return checked
 
     def _state_or_initial(self, state: State | None) -> State:

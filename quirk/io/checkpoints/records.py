@@ -25,6 +25,7 @@ from quirk.result.segment_records import (
     described,
     described_configuration,
     directions_by_name,
+    lost_parts,
     rebuilt,
     rebuilt_configuration,
 )
@@ -50,10 +51,11 @@ def of_segment(segment: Segment, location: Location, system: System, events: Seq
     run.
     """
     description = described(segment, system, events)
-    if any(part["by"] == "function" for part in description["others"]):
+    for title in lost_parts([description]):
         raise InputError(
-            "simulate: a part that a function of an event replaces cannot be written to a checkpoint: use actions of "
-            "events instead of functions to replace parts"
+            f"simulate: checkpoint: {title} is not a part of the system, and no action of an event of this run puts it "
+            "in, so that it cannot be written: replace parts by actions of events instead of functions; if the initial "
+            "state has it, add the event of the earlier run to the system"
         )
     whole = segment.turns.whole.tolist()
     return {

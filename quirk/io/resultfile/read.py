@@ -54,7 +54,7 @@ def load(path: str | Path, system: System | None = None) -> Result:
         _check(made, details)
         return _result(root, run, details, made, events)
     except LostPartError as error:
-        raise InputError(f"{OWNER}: {str(path)!r} has {error}{WITHOUT}") from None
+        raise InputError(f"{OWNER}: {str(path)!r} is of a run with {error}{WITHOUT}") from None
     except Exception as error:  # files may have any content
         if isinstance(error, QuirkError) and str(error).startswith(OWNER):
             raise

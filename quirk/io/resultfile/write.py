@@ -119,8 +119,9 @@ def _warn_of(target: Path, failure: str, missing_parts: list[str]) -> None:
         )
     if missing_parts:
         said.append(
-            f"parts created by functions of events cannot be written: {', '.join(missing_parts)}; Result.load will "
-            "reject the file. Use actions of events instead of functions to replace parts"
+            f"parts that no action of an event of the run puts in cannot be written: {', '.join(missing_parts)}; "
+            "Result.load will reject the file. Replace parts by actions of events instead of functions; if the initial "
+            "state has them, add the events of the earlier run to the system"
         )
     if said:
         line = "\n".join(said)

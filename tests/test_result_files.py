@@ -210,7 +210,7 @@ def test_what_a_file_lacks_is_told_as_it_is_written(tmp_path):
     system = cut()
     other = quirk.Spring("spring", GROUND, system["tip"], point_i=[0, 0, 1], stiffness=50.0)
     swap = quirk.Event("swap", "time", level=0.05, action=lambda t, state: quirk.replace("spring", other))
-    with pytest.warns(quirk.SaveWarning, match=r'functions of events cannot be written.*Spring "spring".*Use actions'):
+    with pytest.warns(quirk.SaveWarning, match=r'cannot be written: Spring "spring".*by actions of events'):
         quirk.simulate(system, 0.1, output=0.02, events=[swap]).save(tmp_path / "r.nc")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -6,6 +6,9 @@ functions of time that are given in pieces, and the user's `breaks`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import numpy as np
 
 from ..bodies.state import STATE_SIZE
@@ -58,6 +61,12 @@ class Jumps:
         """Return whether each of `times` (p,), s, is one of them, so that loads differ `BEFORE_ULPS` before it."""
         first = np.searchsorted(self.times, times - BEFORE_ULPS * np.spacing(np.abs(times)), side="right")
         return np.asarray(np.searchsorted(self.times, times, side="right") > first)
+
+
+def given_breaks(options: Iterable[Mapping[str, Any]]) -> np.ndarray:
+    """Return the times (k,), s, of the argument `breaks` of all runs whose arguments are `options`."""
+    given = [of_run["breaks"] for of_run in options if of_run.get("breaks") is not None]
+    return np.concatenate([np.zeros(0), *map(np.ravel, given)])
 
 
 def integrated(

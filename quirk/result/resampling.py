@@ -16,7 +16,7 @@ from ..integrators.breaks import PARTS
 from ..util import validate
 from ..util.misuse import explained
 from .auxiliary_interpolation import with_auxiliary_states
-from .integrated_intervals import Jumps, integrated
+from .integrated_intervals import Jumps, given_breaks, integrated
 from .interpolated_accelerations import warn_of_inaccurate_loads
 from .power import GRAVITY, IMPACTS, Power, power_of
 from .result import Result
@@ -90,8 +90,7 @@ def at(run: Result, t: Any, side: str = "after") -> ResampledResult:
     rows = _rows(run.time, times, side)
     starts = np.cumsum([0, *(len(segment.time) for segment in run.segments)])
     which = np.searchsorted(starts, rows, side="right") - 1
-    given = [options["breaks"] for options in run.options if options.get("breaks") is not None]
-    breaks = np.concatenate([np.zeros(0), *map(np.ravel, given)])
+    breaks = given_breaks(run.options)
     gap = float(run.time[-1] - run.time[0]) / PARTS
     segments, apart = [], []
     for number in np.unique(which):

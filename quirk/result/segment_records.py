@@ -226,8 +226,8 @@ def _reconstructed(record: Mapping[str, Any], system: System, actions: Mapping[t
         case "action":
             return _after_action(record, own, actions)
     raise LostPartError(
-        f"{record.get('what')} in place of a part of the system, which no action of an event of the run has put in and "
-        "which cannot be reconstructed: use actions of events instead of functions to replace parts"
+        f'the replacement of "{record["name"]}" ({record.get("what")}), which no action of an event of the run has put '
+        "in and which cannot be reconstructed: use actions of events instead of functions to replace parts"
     )
 
 

@@ -47,7 +47,7 @@ def _arguments(part: Any) -> Mapping[str, Any]:
 
 def _references(values: Any) -> list[Any]:
     """Return all bodies, constraints and forces in nested lists of arguments."""
-    found = []
+    found: list[Any] = []
     for value in values:
         if isinstance(value, Body | Constraint | ForceElement):
             found.append(value)
@@ -71,7 +71,7 @@ def _made_for(name: str, part: Any, system: System) -> Any:
         motions = [action.motion for action in actions if isinstance(action, Follow)]
         return own.following(next((one for one in motions if _equal(one, part.motion, system)), part.motion))
     if isinstance(own, Distance) and isinstance(part, Distance):
-        ends = {"point_i": own.frame_i.origin, "point_j": own.frame_j.origin}
+        ends: dict[str, Any] = {"point_i": own.frame_i.origin, "point_j": own.frame_j.origin}
         return Distance(name, own.body_i, own.body_j, **ends, length=part.length)
     if isinstance(own, Joint) and type(part) is type(own):
         return with_frame_i(own, part.frame_i)

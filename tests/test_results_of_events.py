@@ -90,6 +90,34 @@ def test_work_balances_where_a_spring_is_replaced():
     assert np.abs(result.power.balance).max() < 1e-8
 
 
+ENDS = {"points": [[0, 0, 0], [2, 0, 0]]}
+ELEMENTS = {
+    "spring": lambda mass: quirk.Spring("link", quirk.GROUND, mass, stiffness=5.0, rest_length=1.5, **ENDS),
+    "damper": lambda mass: quirk.Damper("link", quirk.GROUND, mass, damping=0.8, **ENDS),
+    "law": lambda mass: quirk.Spring(
+        "link", quirk.GROUND, mass, law=lambda length, rate: 2 * length + 0.3 * rate, **ENDS
+    ),
+}
+
+
+@pytest.mark.parametrize("one", ELEMENTS)
+@pytest.mark.parametrize("other", ELEMENTS)
+def test_work_balances_where_an_element_is_replaced_and_put_back(one, other):
+    """All work of the elements is the change of the kinetic energy, at the outputs and between them."""
+    mass = quirk.Body.sphere("mass", 1.0, 0.1, position=[2, 0, 0], velocity=[-1, 0, 0])
+    rail = quirk.Prismatic("rail", quirk.GROUND, mass, axis="x")
+    first, second = ELEMENTS[one](mass), ELEMENTS[other](mass)
+    events = [
+        quirk.Event(f"event {t}", "time", level=t, action=quirk.replace("link", element))
+        for t, element in ((0.5, second), (0.8, first))
+    ]
+    result = quirk.simulate(quirk.System([mass, rail, first, *events]), 1.0, output=0.05, rtol=1e-10)
+    for seen in (result, result.at(np.linspace(0.02, 0.98, 23))):
+        gained = 0.5 * (seen["mass"].velocity[:, 0] ** 2 - 1.0)
+        np.testing.assert_allclose(seen.power.work["link"], gained, atol=1e-9)
+        assert np.abs(seen.power.balance).max() < 1e-9
+
+
 def test_work_balances_from_an_impact_at_the_start():
     ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[0, 0, 0.1], velocity=[0, 0, -2])
     floor = quirk.Contact(

@@ -334,6 +334,15 @@ def replacing_actions(events: Iterable[Event]) -> Iterator[tuple[tuple[str, int]
                 yield (event.name, number), action
 
 
+def replacing_forces(events: Iterable[Event]) -> dict[str, list[ForceElement]]:
+    """Return the force elements that actions of events put in the place of others, by name."""
+    found: dict[str, list[ForceElement]] = {}
+    for _, action in replacing_actions(events):
+        if isinstance(action, Replace):
+            found.setdefault(action.name, []).append(action.force)
+    return found
+
+
 def _flat(actions: Sequence[Any]) -> Iterator[Any]:
     for action in actions:
         if isinstance(action, After):

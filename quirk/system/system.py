@@ -21,6 +21,7 @@ from ..dynamics.dense.rows import ConstraintRows, constraint_rows
 from ..dynamics.model.model import LARGEST_RANK_TOLERANCE, RANK_TOLERANCE, Arrangement, Model, flatten
 from ..dynamics.plant import CompiledModel
 from ..errors import InputError
+from ..events.actions import replacing_forces
 from ..forces import ForceElement
 from ..util import validate
 from ..util.garbage import collector_paused
@@ -110,7 +111,7 @@ class System(Renamed):
         self._initial = initial_state(self.bodies)
         self._closure: Closure | None = None
         self._plants: OrderedDict[Configuration, CompiledModel] = OrderedDict()
-        self._arrangement = Arrangement.of(self.bodies, self.constraints, self.forces)
+        self._arrangement = Arrangement.of(self.bodies, self.constraints, self.forces, replacing_forces(self.events))
         self._configure(Configuration(frozenset(c.name for c in self.constraints if c.active)))
 
     @property

@@ -40,7 +40,7 @@ class AuxiliaryStates:
     def of(cls, names: Sequence[str], forces: Sequence[ForceElement], driven: Sequence[str]) -> AuxiliaryStates:
         """Return the auxiliary states of a system with the given bodies and force elements.
 
-        `driven` are the names of the constraints that may do work.
+        `driven` are the names of the constraints, and of the forces that events may replace, whose work is integrated.
         """
         internal: dict[str, slice] = {}
         numbers: list[float] = []
@@ -48,9 +48,7 @@ class AuxiliaryStates:
             if element.internal:
                 internal[element.name] = slice(len(numbers), len(numbers) + len(element.internal))
                 numbers += [getattr(element, name) for name in element.internal]
-        # User-defined energies, and energies that depend on motions and internal variables, may vary although no body
-        # moves.
-        working = [f.name for f in forces if not f.conservative or f.of_user or f.motions or f.internal]
+        working = [force.name for force in forces if has_integrated_work(force)]
         work = {name: len(numbers) + k for k, name in enumerate(dict.fromkeys([*working, *driven]))}
         return cls(tuple(names), internal, work, np.array([*numbers, *(0.0 for _ in work)]))
 
@@ -130,6 +128,14 @@ class AuxiliaryStates:
         number = component - STATE_SIZE * self.bodies
         named: list[tuple[str, Any]] = [*self.internal.items(), *self.work.items()]
         return next(f'"{name}"' for name, at in named if number == at or (isinstance(at, slice) and number < at.stop))
+
+
+def has_integrated_work(force: ForceElement) -> bool:
+    """Whether the work of a force element does not follow from its stored energy, so that runs integrate it.
+
+    User-defined energies, and energies that depend on motions and internal variables, may vary although no body moves.
+    """
+    return not force.conservative or force.of_user or bool(force.motions) or bool(force.internal)
 
 
 def rates(auxiliary: AuxiliaryStates, internal: Mapping[str, np.ndarray], power: Mapping[str, float]) -> np.ndarray:

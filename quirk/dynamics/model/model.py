@@ -6,7 +6,7 @@ dual number has a value and derivatives along eight directions. Phi denotes the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +23,7 @@ from quirk.constraints.unilateral import Unilateral
 from quirk.errors import InputError
 from quirk.forces import ForceElement
 
-from .auxiliary_states import AuxiliaryStates
+from .auxiliary_states import AuxiliaryStates, has_integrated_work
 from .joint_angles import CountedJoints
 
 # Default distance of a row from the span of other rows up to which it counts as dependent. Round-off in the distance of
@@ -203,10 +203,18 @@ class Arrangement:
 
     @classmethod
     def of(
-        cls, bodies: Sequence[Body], constraints: Sequence[Constraint], forces: Sequence[ForceElement]
+        cls,
+        bodies: Sequence[Body],
+        constraints: Sequence[Constraint],
+        forces: Sequence[ForceElement],
+        replacements: Mapping[str, Sequence[ForceElement]],
     ) -> Arrangement:
-        """Return the arrangement of a system with these bodies, constraints and force elements."""
+        """Return the arrangement of a system with these bodies, constraints and force elements.
+
+        `replacements` are the force elements that events may put in the place of others, by name.
+        """
         working = [constraint.name for constraint in constraints if _works(constraint)]
+        working += [name for name, others in replacements.items() if any(map(has_integrated_work, others))]
         ends = _ends(bodies, constraints)
         return cls(
             bodies,

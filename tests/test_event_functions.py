@@ -207,3 +207,11 @@ def test_actions_that_change_nothing_add_no_times():
     result = quirk.simulate(quirk.System([puck, push, event]), 1.0, output=0.5)
     assert result.time.tolist() == [0.0, 0.5, 1.0]
     assert log == [0.25]
+
+
+def test_parts_that_a_function_reads_only_later_are_named():
+    """The name is not text in the function, and the state is read under a condition only."""
+    puck, name = quirk.Body.sphere("puck", 1.0, 0.1), "puck"
+    event = quirk.Event("late", lambda t, state: state[name].position[0] - 1.0 if t > 0.5 else -1.0)
+    with pytest.raises(quirk.QuirkError, match=r'"puck", or the function did not read it when the run began: read it'):
+        quirk.simulate(quirk.System([puck, event]), 1.0)

@@ -226,9 +226,10 @@ class StateView:
             return BodyNow(self._places[name])
         part = self._parts.get(name)
         if not isinstance(part, Constraint):
-            known = ", ".join(f'"{own}"' for own in self._parts)
+            known = ", ".join(f'"{own}"' for own in self._parts) or "none"
             raise InputError(
-                f'the state has no body or constraint "{name}" that was known at the start; it has: {known}'
+                f'the state has no body or constraint "{name}", or the function did not read it when the run began: '
+                f"read it before any condition, or write its name as text; it has: {known}"
             )
         return JointNow(part, *(BodyNow(self._places[body.name]) for body in (part.body_i, part.body_j)))
 

@@ -31,7 +31,7 @@ FOLDERS = {
 # Conveniences such as `system.modes()` and `result.plot`: what is above is imported when they are called, or for their
 # types alone.
 DELEGATES = {
-    "errors", "constraints.backlash", "constraints.elastic_pulley", "system.system", "system.comparison", "dynamics.dense.rows", "dynamics.inconsistency",
+    "errors", "constraints.backlash", "constraints.elastic_pulley", "system.configured_system", "system.system", "system.comparison", "dynamics.dense.rows", "dynamics.inconsistency",
     "analysis.mobility", "analysis.linear.modes", "analysis.linear.mode_animation", "analysis.linear.root_locus",
     "analysis.linear.equilibrium_path", "result.result", "result.output", "result.body_views", "result.joint_views", "result.force_views",
     "result.event_log", "result.constraint_health", "simulation.simulate", "simulation.run", "simulation.run_loop",

@@ -20,10 +20,10 @@ from ..functions.digest import digest
 from ..util.construction import made_with
 
 if TYPE_CHECKING:
-    from .system import System
+    from .configured_system import ConfiguredSystem
 
 
-def carried_over(replaced: Mapping[str, Any], system: System) -> dict[str, Any]:
+def carried_over(replaced: Mapping[str, Any], system: ConfiguredSystem) -> dict[str, Any]:
     """Return the parts `replaced`, by name, of a state, with those of other systems made anew for this system.
 
     Raises
@@ -58,7 +58,7 @@ def _references(values: Any) -> list[Any]:
     return found
 
 
-def _made_for(name: str, part: Any, system: System) -> Any:
+def _made_for(name: str, part: Any, system: ConfiguredSystem) -> Any:
     """Return a part, by which an event has replaced the part called `name` of another system, for this system.
 
     If it equals what an action of an event of this system puts in, the result has the force or motion of the action.
@@ -83,7 +83,7 @@ def _made_for(name: str, part: Any, system: System) -> Any:
     return next((one for one in forces if _equal(one, made, system)), made)
 
 
-def _substituted(x: Any, name: str, part: Any, system: System) -> Any:
+def _substituted(x: Any, name: str, part: Any, system: ConfiguredSystem) -> Any:
     """Return the argument `x` with bodies, constraints and forces of another system replaced by those of this one."""
     if isinstance(x, Body | Constraint | ForceElement):
         if x.name not in system:
@@ -101,7 +101,7 @@ def _refused(name: str, part: Any) -> str:
     return f'State: replaced["{name}"]: {part}, by which an event has replaced a part of another system,'
 
 
-def _equal(one: Any, other: Any, system: System) -> bool:
+def _equal(one: Any, other: Any, system: ConfiguredSystem) -> bool:
     """Whether two objects were made from equal arguments; parts of the system count as equal to themselves alone."""
     names = {id(part): part.name for part in (GROUND, *system)}
     return digest(one, names) == digest(other, names)

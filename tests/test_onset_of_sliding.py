@@ -160,9 +160,25 @@ def test_the_direction_at_the_onset_is_continuous_at_the_floor():
 
 def test_a_stalled_explicit_method_is_replaced_once():
     run = SimpleNamespace(clock=SimpleNamespace(t=0.0))
-    switching = SlipSwitching(None, VERN9, RADAU_IIA9)
+    switching = SlipSwitching(None, VERN9, RADAU_IIA9, lambda method: None)
     switching.start(0.0, MethodCosts())
     assert switching.rescue(run, 10, stalled=False) is None
     assert switching.rescue(run, 1000, stalled=True).method is RADAU_IIA9
     assert switching.rescue(run, 1010, stalled=False).method is VERN9
     assert switching.rescue(run, 2010, stalled=True) is None
+
+
+def test_a_system_that_the_implicit_method_does_not_support_keeps_the_explicit_one():
+    asked = []
+
+    def refuse(method):
+        asked.append(method)
+        raise quirk.InputError("the element is not supported")
+
+    run = SimpleNamespace(clock=SimpleNamespace(t=0.0))
+    switching = SlipSwitching(None, VERN9, RADAU_IIA9, refuse)
+    switching.start(0.0, MethodCosts())
+    assert switching.rescue(run, 1000, stalled=True) is None
+    switching.start(1.0, MethodCosts())
+    assert switching.rescue(run, 1000, stalled=True) is None
+    assert asked == [RADAU_IIA9]

@@ -26,7 +26,9 @@ class ImplicitSystem:
     ----------
     solver : evaluator of the model
     turning : whether steps are computed in axes that rotate with the bodies
-        Such steps are solved by Newton's method, for which approximate derivatives of friction suffice.
+        Such steps are solved by Newton's method, for which approximate derivatives of friction suffice, and which needs
+        no derivatives in time. Otherwise prescribed motions must have one more derivative than the equations of motion
+        contain.
 
     Attributes
     ----------
@@ -51,7 +53,7 @@ class ImplicitSystem:
         of_relations = any(placed.relation.motions or placed.relation.of_user for placed in relations)
         of_laws = any(element.motions or element.of_user for element, _ in model.forces)
         self.timed = of_relations or of_laws
-        if self.timed:
+        if self.timed and not turning:
             self.differential.require_motions()
 
 

@@ -102,7 +102,7 @@ class ActiveMethod:
             solver, method, settings, switch, self.stepper_of, of_users=of_users
         )
         if isinstance(method, Tableau) and settings.fixed == 0 and not trailing and slides_in_plane(solver):
-            self.pacing = SlipSwitching(solver, method, switch or RADAU_IIA9)
+            self.pacing = SlipSwitching(solver, method, switch or RADAU_IIA9, self.stepper_of)
 
     def stepper_of(self, method: Method) -> Any:
         """Return the stepper of a method, the object that takes its steps; it is created at first use."""

@@ -8,7 +8,7 @@ enough.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from quirk.errors import InputError
 from quirk.forces import Friction
 from quirk.forces.law_layout import COORDINATE
-from quirk.integrators import ImplicitMethod, Tableau
+from quirk.integrators import ImplicitMethod, Method, Tableau
 
 from ..solver.solver import Solver
 from .method_switching import MethodChange, MethodCosts
@@ -34,18 +34,23 @@ UNSOLVABLE = 0.02
 class SlipSwitching:
     """Decisions between two methods, from the rate at which slip directions approach the direction of driving loads.
 
-    The rate is tested every few steps.
+    The rate is tested every few steps. Systems with a part that the implicit method does not support keep the explicit
+    method.
 
     Parameters
     ----------
     solver : solver of a system for which `slides_in_plane` is true
     explicit, implicit : methods between which the run switches, beginning with the explicit method
+    stepper : function that returns the stepper of a method, or raises an InputError if the system does not support it
     """
 
     switches = True
 
-    def __init__(self, solver: Solver, explicit: Tableau, implicit: ImplicitMethod) -> None:
-        self._solver, self._explicit, self._other = solver, explicit, implicit
+    def __init__(
+        self, solver: Solver, explicit: Tableau, implicit: ImplicitMethod, stepper: Callable[[Method], Any]
+    ) -> None:
+        self._solver, self._explicit, self._other, self._stepper = solver, explicit, implicit, stepper
+        self._supported: bool | None = None  # unknown until the implicit method is needed
         self._implicit, self._urged, self._costs = False, False, MethodCosts()
 
     def snapshot(self) -> dict[str, Any]:
@@ -121,9 +126,22 @@ class SlipSwitching:
         self._since, self._tried = float(run.clock.t), tried
         return self._changed()
 
-    def _changed(self) -> MethodChange:
+    def _changed(self) -> MethodChange | None:
+        """Return the switch to the other method, or None if the system does not support the implicit method."""
+        if not self._implicit and not self._supports_implicit():
+            return None
         self._implicit ^= True
         return MethodChange(self._other if self._implicit else self._explicit)
+
+    def _supports_implicit(self) -> bool:
+        """Whether the implicit method supports all parts of the system; its stepper is created at the first call."""
+        if self._supported is None:
+            try:
+                self._stepper(self._other)
+                self._supported = True
+            except InputError:
+                self._supported = False
+        return self._supported
 
 
 def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | None:

@@ -118,13 +118,14 @@ def refine(mechanism: Mechanism, passes: int, tolerance: float, noise: float) ->
 
     At least `passes` solves are made, and further ones while the iteration converges. Returns whether the rows are then
     satisfied: the residual is at most a fraction `tolerance` of the magnitudes of the terms that cancel in each row, or
-    it is round-off that changes the accelerations by less than a fraction `noise`. If the smallest pivot guarantees the
-    accuracy, the residual is not checked.
+    it is round-off that changes the accelerations by less than a fraction `noise`. Where all terms of a row are
+    round-off, as for a body that does not turn, only the second holds. If the smallest pivot guarantees the accuracy,
+    the residual is not checked.
     """
     nodes, work = mechanism.nodes, mechanism.work
     for o in range(0, work.x.shape[0], 8):
         store(work.sum, o, splat(0.0))
-    done, previous, first = passes == 1, 0.0, 0.0
+    done, round_off, previous, first = passes == 1, False, 0.0, 0.0
     by_blocks, least = work.summary[METHOD] != REFLECTIONS, at(work.summary, LEAST)
     for solve in range(1 if passes == 1 else MOST_PASSES):
         if solve > 0:
@@ -135,6 +136,7 @@ def refine(mechanism: Mechanism, passes: int, tolerance: float, noise: float) ->
         for o in range(0, work.x.shape[0], 8):
             square = square + load(work.residual, o) * load(work.x, o)
         norm = abs(total(square)) ** 0.5
+        round_off = False
         if solve == 0:
             first = norm
         elif norm > SLOW * previous:
@@ -143,7 +145,7 @@ def refine(mechanism: Mechanism, passes: int, tolerance: float, noise: float) ->
                 put(work.summary, RATE, max(at(work.summary, RATE), norm / previous))
                 if by_blocks:
                     return False
-            if norm > previous:
+            if norm >= previous:
                 add_terms(mechanism, solve == 1)
                 done = round_off or (solve >= passes - 1 and residual_within(mechanism, tolerance))
                 break  # the rest is round-off, or the method does not converge
@@ -163,7 +165,7 @@ def refine(mechanism: Mechanism, passes: int, tolerance: float, noise: float) ->
             break
     for o in range(0, work.x.shape[0], 8):
         store(work.x, o, load(work.sum, o))
-    return done
+    return done or round_off
 
 
 @kernel

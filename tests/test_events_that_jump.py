@@ -86,3 +86,52 @@ def test_a_velocity_that_stops_in_an_impact_and_goes_on_the_other_way(action):
     result = quirk.simulate(quirk.System([ball, floor, lift, turns]), 1.0, output=0.1)
     times = result.events.of("turns").time
     assert len(times) == 1 and abs(times[0] - (2.0 - np.sqrt(3.0))) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("quantity", "level"), [("ball.speed", 1.0), ("ball.velocity.x", 1.0), ("energy.kinetic", 0.5)]
+)
+def test_an_action_that_undoes_the_jump_of_another_event(quantity, level):
+    """The ball brakes by 1 m/s^2 from 3 m/s, and is at 2 m at 3 - sqrt(5) s: "brake" sets 0.5 m/s, "kick" 2.5 m/s."""
+    ball = quirk.Body.sphere("ball", 1.0, 0.1, velocity=[3.0, 0, 0])
+    drag = quirk.Force("drag", ball, [-1.0, 0, 0])
+    kicks = []
+
+    def kick(t, state):
+        kicks.append(t)
+        return quirk.set_velocity("ball", [2.5, 0, 0])
+
+    brake = quirk.Event(
+        "brake", "ball.position.x", level=2.0, direction=1, action=quirk.set_velocity("ball", [0.5, 0, 0])
+    )
+    events = [brake, quirk.Event("kick", quantity, level=level, action=kick)]
+    result = quirk.simulate(quirk.System([ball, drag, *events]), 2.0)
+    instant = 3 - np.sqrt(5)
+    assert [(event.name, event.direction) for event in result.events] == [("brake", 1), ("kick", -1)]
+    np.testing.assert_allclose(kicks, [instant], rtol=1e-12)
+    np.testing.assert_allclose(result["ball"].velocity[-1, 0], 2.5 - (2 - instant), rtol=1e-12)
+
+
+def test_a_jump_back_by_another_event_at_the_same_instant_counts():
+    """ "brake" lets the speed jump below the levels of "watch" and "kick"; "kick", after "watch", lets it jump back."""
+    ball = quirk.Body.sphere("ball", 1.0, 0.1, velocity=[3.0, 0, 0])
+    brake = quirk.Event("brake", "time", level=0.5, direction=1, action=quirk.set_velocity("ball", [0.5, 0, 0]))
+    watch = quirk.Event("watch", "ball.speed", level=1.5, action=lambda t, state: None)
+    kick = quirk.Event("kick", "ball.velocity.x", level=1.0, action=quirk.set_velocity("ball", [2.5, 0, 0]))
+    result = quirk.simulate(quirk.System([ball, brake, watch, kick]), 1.0)
+    seen = [(event.name, event.direction) for event in result.events]
+    assert seen == [("brake", 1), ("watch", -1), ("kick", -1), ("watch", 1)]
+
+
+def test_a_load_that_vanishes_as_its_own_event_switches_the_joint_off():
+    """ "push" lets the load of the joint jump over the level of "breaks", which switches the joint off."""
+    ball = quirk.Body.sphere("ball", 1.0, 0.1)
+    hold = quirk.Fixed("hold", quirk.GROUND, ball)
+    pull = quirk.Force("pull", ball, [2.0, 0, 0])
+    push = quirk.Event("push", "time", level=0.5, direction=1, action=quirk.enable(pull))
+    breaks = quirk.Event("breaks", "hold.force", level=1.0, action=quirk.disable(hold))
+    system = quirk.System([ball, hold, pull, push, breaks])
+    system.disable("pull")
+    result = quirk.simulate(system, 1.0)
+    assert [(event.name, event.direction) for event in result.events] == [("push", 1), ("breaks", 1)]
+    np.testing.assert_allclose(result["ball"].velocity[-1, 0], 1.0, rtol=1e-12)

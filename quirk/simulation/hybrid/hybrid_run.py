@@ -467,6 +467,8 @@ class HybridRun:
         for event in self._events:
             if event.name in directions:
                 now = self._processor.process(event, directions[event.name], now, angles, self._plant, violations)
+                switched = now.configuration != base or self.contact_state != contact_state
+                current.note_own_jump(event.name, now.y, switched=switched)
         if any(functions_in(event.actions) for event in self._events if event.name in directions):
             self._factory.check_reads(t)
         self.stopped = now.stopped

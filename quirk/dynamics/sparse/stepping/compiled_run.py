@@ -279,6 +279,10 @@ class CompiledRun:
         velocity = self.solver.model.auxiliary.state(y).angular_velocity
         run.counter.clock.fastest = np.sqrt((velocity**2).sum(axis=1)).max(initial=0.0)
 
+    def note_own_jump(self, key: Hashable, y: np.ndarray, *, switched: bool) -> None:
+        """Store the side of the event function `key` after the action of its event; see `RunEvents.note_own_jump`."""
+        self.happened.note_own_jump(self.solver, self.reached, key, y, switched=switched)
+
     def store_state(self) -> None:
         """Store the current state as output: the initial state, or a state before or after an event."""
         self.output.add(self.reached, self.run.y, self.run.counter.quadrants)

@@ -6,7 +6,11 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from .event_functions import AT_ZERO, NOTED, speeds
+from quirk.events.names import Reading
+
+from ..solver.solver import Solver
+from .event_functions import AT_ZERO, NOTED, quantities_at, speeds
+from .event_sides import AT_ZERO_STILL
 from .run_state import RunState
 from .watched_quantities import EventMonitor, distinct_crossings
 
@@ -44,6 +48,35 @@ class RunEvents:
         self.hit = [(guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
         table.at_speed[:] = np.where(table.hit == AT_ZERO, speeds(table.end[1::2]), 0.0)
         table.hit[:] = 0
+
+    def note_own_jump(self, solver: Solver, t: float, key: Hashable, y: np.ndarray, *, switched: bool) -> None:
+        """Store the sign of an event function after the action of its own event, if a jump has triggered the event.
+
+        A jump by which only this action brings the function back then does not trigger the event again, but a jump by
+        the action of a later event at this instant does. Events triggered by zero crossings are left to
+        `determine_signs`.
+
+        Parameters
+        ----------
+        solver : evaluator of the model before the actions
+        t : time of the event, s
+        key : key of the event function
+        y : (13 n + k,) state after the action
+        switched : whether constraints or forces have been switched since the event was triggered
+        """
+        watch, table = self._watch, self._watch.table
+        e = next(k for k, guard in enumerate(watch.guards) if guard.key == key)
+        if table.at_speed[e] > 0.0:
+            return
+        if switched and isinstance(watch.guards[e].quantity, Reading):
+            # Only the next run, with the constraints and forces then active, can evaluate it.
+            table.at_speed[e] = speeds(np.array([np.nan]))[0]
+            return
+        values = np.zeros(2 * len(watch.guards))
+        with watch.laws.calling(), solver.applied.calling():
+            quantities_at(solver.mechanism, table, t, solver.slots.state_to_lanes(y), values)
+        value, negligible = values[2 * e], AT_ZERO_STILL * table.scale[e]
+        table.side[e] = np.sign(value) if abs(value) > negligible else 0.0
 
     def note_none(self) -> None:
         """Store that no event function with an action crosses zero at the current time."""

@@ -135,3 +135,32 @@ def test_a_load_that_vanishes_as_its_own_event_switches_the_joint_off():
     result = quirk.simulate(system, 1.0)
     assert [(event.name, event.direction) for event in result.events] == [("push", 1), ("breaks", 1)]
     np.testing.assert_allclose(result["ball"].velocity[-1, 0], 1.0, rtol=1e-12)
+
+
+def _on_table(x):
+    return float(np.interp(x, [-20.0, 20.0], [-20.0, 20.0]))
+
+
+@pytest.mark.parametrize("method", [{}, {"method": "RK4", "step": 0.05}])
+@pytest.mark.parametrize("quantity", ["length", "energy", "force", "potential", "joint", "function"])
+def test_a_body_that_turns_back_at_a_level_whose_rate_is_unknown(quantity, method):
+    """Values of springs, loads, energies and functions in Python have no rates; the ball turns back at x = 2 m."""
+    ball = quirk.Body.sphere("ball", 1.0, 0.1, velocity=[2.0, 0, 0])
+    spring = quirk.Spring("spring", quirk.GROUND, ball, points=[[-5, 0, 0], [0, 0, 0]], stiffness=1e-9, rest_length=0)
+    rail = quirk.Prismatic("rail", quirk.GROUND, ball, axis="x")
+    push = quirk.Force("push", ball, lambda t, position, *motion: [0.0, 1.0 + position[0], 0.0])
+    watched = {
+        "length": ("spring.length", 7.0),
+        "energy": ("spring.energy", 0.5e-9 * 7**2),
+        "force": ("spring.force", 7e-9),
+        "potential": ("energy.potential", 0.5e-9 * 7**2),
+        "joint": ("rail.force", 3.0),
+        "function": (lambda t, state: _on_table(state["ball"].position[0]), 2.0),
+    }
+    read, level = watched[quantity]
+    bounce = quirk.Event(
+        "bounce", read, level=level, action=lambda t, state: quirk.set_velocity("ball", -state.velocity[0])
+    )
+    result = quirk.simulate(quirk.System([ball, rail, spring, push, bounce]), 2.0, output=0.5, **method)
+    assert [event.direction for event in result.events] == [1]
+    np.testing.assert_allclose(result["ball"].position[-1, 0], 0.0, atol=1e-6)

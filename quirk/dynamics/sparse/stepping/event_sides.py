@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from quirk.jit.compilation import kernel
-from quirk.jit.simd import at, put
+import math
 
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, load, put, store
+
+from ..kernels.evaluate import evaluate
 from ..kernels.mechanism import Mechanism
+from ..kernels.redundancy import EPSILON
 from .crossing_tests import noise, sign
-from .event_functions import BY_A_JUMP, NOTED, TOTAL, WAY, WHEN, WHICH, energy
+from .event_functions import BY_A_JUMP, NOTED, TOTAL, WAY, WHEN, WHICH, energy, prepare, value_of
 from .event_scales import update_scales
 from .event_turns import values_within
 from .run_state import RunState, Settings, StepOutcome
@@ -20,6 +24,10 @@ AT_ZERO_STILL = 1e-9
 # A function is held at zero after its event if its rate is below this fraction of the rate at the crossing, which is
 # the round-off of an impulse.
 HELD = 1e-13
+# Interval of the difference quotient for an unknown rate, as a fraction of the next step or of the run, whichever is
+# shorter; and its minimum in units of the round-off of the time. Within this fraction of a step the rate is nearly
+# constant; changes that are smaller than the round-off of the function count as zero.
+AHEAD, LEAST_AHEAD = 1e-4, 256.0
 
 
 @kernel
@@ -34,6 +42,28 @@ def record_crossing(run: RunState, e: int, t: float, direction: float, total: fl
     put(run.watched.crossings, o + WAY, direction)
     put(run.watched.crossings, o + TOTAL, total)
     run.counts.happened += 1
+
+
+@kernel
+def rate_ahead(mechanism: Mechanism, settings: Settings, run: RunState, e: int) -> float:
+    """Return the rate of event function e at the start of a step, from the motion just after it; NaN if unresolved.
+
+    The function is evaluated once more at a state a little later, extrapolated along y'. `run.watched.start` contains
+    its value at the start, where the last evaluation must have been.
+    """
+    watched, clock = run.watched, run.clock
+    step = settings.step if settings.fixed > 0 else clock.h
+    interval = AHEAD * min(step, clock.requested - settings.start)
+    ahead = clock.t + max(interval, LEAST_AHEAD * EPSILON * abs(clock.t))
+    dt = ahead - clock.t
+    evaluate(mechanism, clock.t, run.y, settings.alpha, settings.beta, watched.slope)
+    for o in range(0, run.y.shape[0], 8):
+        store(watched.state, o, load(run.y, o) + dt * load(watched.slope, o))
+    prepare(mechanism, watched, ahead, watched.state, settings.alpha, settings.beta)
+    value, _ = value_of(mechanism, watched, e, ahead, watched.state)
+    change = value - at(watched.start, 2 * e)
+    prepare(mechanism, watched, clock.t, run.y, settings.alpha, settings.beta)
+    return change / dt if abs(change) > noise(settings, run, e) else math.nan
 
 
 @kernel
@@ -59,6 +89,8 @@ def determine_signs(mechanism: Mechanism, settings: Settings, run: RunState) -> 
         speed, watched.at_speed[e] = watched.at_speed[e], 0.0
         own = speed > 0.0
         if still or (own and abs(g) <= AT_ZERO_STILL * watched.scale[e]):
+            if own and math.isnan(rate):
+                rate = rate_ahead(mechanism, settings, run, e)
             # The rate of a quantity that is held constant, such as the gap of a closed contact, is round-off and is
             # ignored.
             moves = abs(rate) * (clock.requested - settings.start) > noise(settings, run, e)

@@ -137,6 +137,12 @@ def place_of_value(laws: Forces, e: int) -> int:
 
 
 @kernel
+def shares_loads(mechanism: Mechanism, watched: WatchedTables) -> bool:
+    """Whether redundant rows share loads that event functions read."""
+    return mechanism.work.summary[RANK] < watched.redundant.count
+
+
+@kernel
 def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Evaluate all quantities on which event functions depend, at time t (s) and state y.
 
@@ -144,7 +150,7 @@ def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarra
     """
     if watched.readings.kind.shape[0] > 0:
         evaluate(mechanism, t, y, alpha, beta, watched.slope)
-        if watched.redundant.joint.shape[0] > 0:
+        if shares_loads(mechanism, watched):
             work = mechanism.work
             minimize_norm(watched.redundant, work.G, work.x, int(work.summary[RANK]))
     else:
@@ -159,8 +165,7 @@ def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: 
     """
     count = watched.laws.entries.shape[0] // ELEMENT_SIZE
     if e >= count:
-        shared = watched.redundant.joint.shape[0] > 0
-        x = watched.redundant.multipliers if shared else mechanism.work.x
+        x = watched.redundant.multipliers if shares_loads(mechanism, watched) else mechanism.work.x
         return reading(mechanism, watched.readings, e - count, y, x), math.nan
     laws, first = watched.laws, place_of_value(watched.laws, e)
     put(laws.outputs, first, math.nan)  # remains nan if the function fails

@@ -34,7 +34,7 @@ class RedundantRows(NamedTuple):
 
     Attributes
     ----------
-    count : number m of rows
+    row_count : number m of rows
     joint, body : (s,) joint of each side, and its body in the order of elimination; n for the ground
     force, moment : (s,) index of the first force component, and moment component, in the array of all rows
     force_scale, moment_scale : (s,) and (9 s,) factors that convert forces and moments to the uniform metric
@@ -47,7 +47,7 @@ class RedundantRows(NamedTuple):
     multipliers : (8 K,) result for K nodes, in the order of the multipliers of runs
     """
 
-    count: int
+    row_count: int
     joint: np.ndarray
     body: np.ndarray
     force: np.ndarray

@@ -236,7 +236,7 @@ def _redundant_rows(sides: Mapping[str, np.ndarray], pattern: Orthogonal, nodes:
     scratch = {"rows": 6 * WIDTH * len(sides["joint"]), "loads": rows, "least": rows, "multipliers": WIDTH * nodes}
     scratch |= dict.fromkeys(("lengths", "floor", "rhs", "y"), WIDTH * n)
     return RedundantRows(
-        count=int(np.count_nonzero(sides["weight"])),
+        row_count=int(np.count_nonzero(sides["weight"])),
         **{name: array.ravel().copy() for name, array in sides.items()},
         fronts=pattern.fronts,
         triangle=pattern.triangle(),

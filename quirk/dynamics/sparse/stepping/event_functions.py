@@ -139,7 +139,7 @@ def place_of_value(laws: Forces, e: int) -> int:
 @kernel
 def shares_loads(mechanism: Mechanism, watched: WatchedTables) -> bool:
     """Whether redundant rows share loads that event functions read."""
-    return mechanism.work.summary[RANK] < watched.redundant.count
+    return mechanism.work.summary[RANK] < watched.redundant.row_count
 
 
 @kernel

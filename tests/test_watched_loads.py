@@ -218,6 +218,16 @@ def test_a_watched_load_that_a_joint_shares_with_brakes_is_told():
         quirk.simulate(braked_gears(3.0), 1.0, events=[event])
 
 
+def test_an_event_on_a_shared_load_is_told_while_a_run_advances():
+    """The run keeps no states, and no load is shared at its start; the torque that the run watches stays zero."""
+    event = quirk.Event("strong", "gear.torque", level=1.0)
+    run = quirk.Run(braked_gears(0.0), inputs=["motor"], events=[event])
+    with pytest.warns(quirk.ContactLoadWarning, match=r'"strong": Gear "gear" shares its torque'):
+        while run.time < 1.0:
+            run.inputs["motor"] = 4.0 * run.time
+            run.advance(0.05)
+
+
 def test_contacts_elsewhere_do_not_concern_watched_loads():
     ball = Body.sphere("ball", 1.0, 0.1, position=[5, 0, 0.1])
     floor = quirk.Contact("floor", GROUND, ball, on_i=quirk.surface.plane(), on_j=quirk.surface.sphere(0.1))

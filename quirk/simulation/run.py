@@ -12,6 +12,7 @@ import numpy as np
 from ..bodies.state import State
 from ..dynamics.plant import CompiledModel
 from ..dynamics.sparse.solver.solver import Solver
+from ..dynamics.sparse.stepping.watched_quantities import shares_with_contacts
 from ..errors import CheckpointWarning, InputError, SimulationError, outside
 from ..events import Event
 from ..integrators import IntegrationError, Statistics
@@ -42,7 +43,7 @@ from .run_present import Present
 from .run_saved import PartNames, RunIdentity, SavedRun
 from .run_views import CurrentView, Observers
 from .sampler import Sampler
-from .watched_loads import warn_of_watched_loads
+from .watched_loads import is_load_of_joint, warn_of_watched_loads
 
 if TYPE_CHECKING:
     from ..graphics.viewer.live import LiveView
@@ -181,6 +182,8 @@ class Run:
         self._version, self._warned, self._switches = 0, False, system.switches
         self._outside, self._noticed, self._must_recompile = OutsideChanges(system, self._watched), 0, False
         self._history = InputHistory(self.inputs, start, keep=self._keep is not None)
+        # Whether events watch loads of joints, and no warning has said yet that the motion does not determine one.
+        self._watches_loads = any(map(is_load_of_joint, self._factory.guards))
         self._interval = start, 0.0, 0
         self._pace: Pace | None = None
         self._view: LiveView | None = None
@@ -494,6 +497,8 @@ class Run:
         finally:
             self._outside.record(self._factory.solvers)
             self._note_violations()
+        if self._watches_loads and shares_with_contacts(self._run.plant.model):
+            self._watches_loads = not warn_of_watched_loads(self._present, self._factory.guards)
         if self._view is not None:
             self._view.show(self)
         if self._pace is not None:

@@ -52,12 +52,16 @@ def check_watched_loads(result: Result, guards: Iterable[EventFunction]) -> None
         raise InputError(f"{found}: {REMEDY}")
 
 
-def warn_of_watched_loads(result: Result, guards: Iterable[EventFunction]) -> None:
-    """Warn of watched loads that the motion of a result does not determine at all times; the first one is named."""
+def warn_of_watched_loads(result: Result, guards: Iterable[EventFunction]) -> bool:
+    """Warn of watched loads that the motion of a result does not determine at all times; return whether there are any.
+
+    The first one is named.
+    """
     for found in _undetermined(result, guards):
         message = f"{found}, and its events follow from one of them: {REMEDY}"
         warnings.warn(message, ContactLoadWarning, stacklevel=outside())
-        return
+        return True
+    return False
 
 
 def _undetermined(result: Result, guards: Iterable[EventFunction]) -> Iterator[Undetermined]:

@@ -25,7 +25,7 @@ from quirk.result.segment import Segment, mark_events
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
-from ..watched_loads import check_watched_loads, is_load_of_joint
+from ..watched_loads import check_watched_loads, is_load_of_joint, warn_of_watched_loads
 from .changed_parts import ChangedParts
 from .contact_states import ContactState
 from .event_actions import EventState
@@ -156,9 +156,7 @@ class HybridRun:
         current = self._pool.run_of(plant, configuration, self._base, self.contact_state)
         self._contacts.align_slip_directions(plant, self.contact_state)
         if not self._completed.segments and any(map(is_load_of_joint, self._factory.guards)):
-            first = self._start_segment(plant, t, y, angles)
-            first.record(self._factory.solver_of(plant), ())
-            check_watched_loads(Result(self._system, [first], Statistics(), "completed"), self._factory.guards)
+            check_watched_loads(self._result_at(plant, t, y, angles), self._factory.guards)
         self._factory.enter(current, t, y, angles, resume_point, plant)
         return current
 
@@ -168,10 +166,16 @@ class HybridRun:
         `plant` is the compiled model of the configuration, `y` the state vector at time t (s), and `angles` (K, 3) are
         the 1-2-3 angles of K joints, rad.
         """
-        segment = self._start_segment(plant, t, y, angles)
+        segment = self._segment_at(plant, t, y, angles)
         self._completed.append(segment, self._contacts.configured(self._base, self.contact_state))
 
-    def _start_segment(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> Segment:
+    def _result_at(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> Result:
+        """Return a result with one output, with the present inputs; the arguments are those of `_keep_start_of`."""
+        segment = self._segment_at(plant, t, y, angles)
+        segment.record(self._factory.new_solver(plant), ())
+        return Result(self._system, [segment], Statistics(), "completed")
+
+    def _segment_at(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> Segment:
         """Return a segment of one output, with the arguments of `_keep_start_of`."""
         joints, orientation = plant.model.joints, plant.model.auxiliary.state(y).orientation
         turns = Turns.since(joints, orientation, angles, joints.first_quadrants(orientation).reshape(1, -1))
@@ -454,6 +458,7 @@ class HybridRun:
         now = EventState(t, y, base)
         if self.trail is not None:
             self.trail.record_events(current)
+        self._warn_of_shared_loads(hit)
         contact_keys = [key for key, _ in hit if isinstance(key, tuple)]
         directions = {key: direction for key, direction in hit if not isinstance(key, tuple)}
         if contact_keys:
@@ -475,6 +480,14 @@ class HybridRun:
         changed = now.configuration != base or self.contact_state != contact_state
         altered = not self._altering.isdisjoint(directions)
         self._continue(now, y, angles, changed=changed, altered=altered, ended=ended)
+
+    def _warn_of_shared_loads(self, hit: Sequence[tuple[Any, int]]) -> None:
+        """Warn if the motion does not determine a load of which an event occurs; `hit` is as for `_process_events`."""
+        keys, current = {key for key, _ in hit}, self._current
+        watched = [guard for guard in self._factory.guards if guard.key in keys and is_load_of_joint(guard)]
+        if watched:
+            now = self._result_at(self._plant, current.reached, current.state, current.angles)
+            warn_of_watched_loads(now, watched)
 
     def _continue(
         self, event_state: EventState, y: np.ndarray, angles: np.ndarray, *, changed: bool, altered: bool, ended: bool

@@ -127,9 +127,7 @@ class RunFactory:
     def solver_of(self, plant: CompiledModel) -> Solver:
         """Return the solver of a compiled model, created on first use."""
         if plant not in self._solvers:
-            self._solvers[plant] = solver = plant.solver(self._beside, self.in_python)
-            if self.prepare is not None:
-                self.prepare(solver)
+            self._solvers[plant] = solver = self.new_solver(plant)
             for owner in owners_of(plant.model, solver.refuse) if self.trailing else ():
                 raise InputError(
                     f"simulate: sensitivities: the function of {owner} reads values that another function may change "
@@ -143,6 +141,13 @@ class RunFactory:
                         "which is not differentiated"
                     )
         return self._solvers[plant]
+
+    def new_solver(self, plant: CompiledModel) -> Solver:
+        """Return another solver of a compiled model, with the present inputs."""
+        solver = plant.solver(self._beside, self.in_python)
+        if self.prepare is not None:
+            self.prepare(solver)
+        return solver
 
     def warn_of_state(self, plant: CompiledModel) -> None:
         """Warn if user functions store values between calls.

@@ -159,3 +159,31 @@ def test_the_contacts_with_events_are_those_whose_gaps_open(seed):
     assert opens
     assert listed(first) == [(name, 1) for name, _ in listed(first)]
     assert sorted(name for name, _ in listed(first)) == sorted(opens)
+
+
+@pytest.mark.parametrize(("turn", "rate"), study([(0.1, 1.0), (0.1, 10.0), (0.3, 10.0)], {(0.1, 10.0)}))
+def test_a_body_lifted_beside_its_center_tips_about_an_edge_and_slips_on_it(turn, rate):
+    """One of the two feet of the edge slips across it, while it carries less and less, and then lifts off."""
+    angles, height, at = np.arange(6) * np.pi / 3 + turn, 0.44, np.array([0.05, 0.15])
+    results = []
+    for sign in (1, -1):
+        feet = np.vstack([np.stack([sign * np.cos(angles), np.sin(angles)], axis=1) / 2, [[0, 0]]])
+        body = Body.box("body", 1.0, [0.8, 0.8, 2 * height], position=[0, 0, height])
+        contacts = feet_of(body, np.insert(feet, 2, -height, axis=1))
+        lift = quirk.Force("lift", body, [0, 0, Motion.polynomial([0, rate])], point=[sign * at[0], at[1], 0])
+        frictions = [quirk.Friction(f"f{k}", contact, 2.0) for k, contact in enumerate(contacts)]
+        results.append(simulated([body, lift, *contacts, *frictions], 1.02 * G / rate, 0.1 / rate))
+    first, mirrored = results
+    # Moments about an edge, whose normal points to the center.
+    across = -np.stack([np.cos(angles + np.pi / 6), np.sin(angles + np.pi / 6)], axis=1) @ at
+    distance = np.sqrt(3) / 4
+    edge = int(np.argmax(across))
+    tips = G * distance / (distance + across[edge]) / rate
+    opened = {f"c{k}" for k in range(7)} - {f"c{edge}", f"c{(edge + 1) % 6}"}
+    assert {event.name for event in first.events if event.time < (1 + 1e-6) * tips} == opened
+    np.testing.assert_allclose(first.events.time[: len(opened)], tips, rtol=1e-8)
+    assert len(first.events) < 12, first.events
+    assert first.events.name == mirrored.events.name
+    assert np.abs(first.power.balance).max() < 1e-8 * first.energy.kinetic.max()
+    positions = [result["body"].position[-1] for result in results]
+    np.testing.assert_allclose(positions[0], positions[1] * np.array([-1, 1, 1]), atol=1e-8)

@@ -52,6 +52,11 @@ def outside_cones(result):
     return worst / np.maximum(largest, np.finfo(float).tiny)
 
 
+def at_events(result, within=1e-9):
+    """Whether each output time (nt,) is that of an event, to `within` s."""
+    return np.abs(result.time[:, None] - result.events.time).min(axis=1, initial=np.inf) < within
+
+
 def missing_loads(result):
     """The largest force (nt,) on a box that neither contacts nor applied forces account for, N."""
     missing = 0.0
@@ -123,7 +128,7 @@ def test_pushed_rows_have_few_events_and_loads_inside_the_cones(seed, length, ma
     result = quirk.simulate(pushed(seed, length, mass), 1.0, output=0.05, atol=1e-12 * length)
     assert len(result.events) < 30, result.events
     assert np.abs(result.power.balance).max() < 1e-8 * result.energy.kinetic.max()
-    unsure = np.abs(result.time[:, None] - result.events.time).min(axis=1, initial=np.inf) < 1e-9
+    unsure = at_events(result)
     assert outside_cones(result)[~unsure].max() < 1e-8
     assert missing_loads(result)[~unsure].max() < 1e-8 * mass * G * length
 
@@ -287,15 +292,94 @@ def test_loads_at_the_limit_of_sticking_do_not_depend_on_round_off(ulps):
 
 
 def test_loads_outside_the_cones_are_warned_of():
-    """Slip begins in directions that differ, so that other loads would change the acceleration of the slip."""
+    """Slip begins in directions that differ, so that other loads would change the acceleration of the slip.
+
+    Grips begin to slide at the same instant, because no loads that keep this acceleration are inside the cones.
+    """
     result = at_the_limit()
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
-        assert outside_cones(result).max() > 1e-3
+        outside = outside_cones(result)
+    assert outside.max() > 1e-3
+    assert outside[~at_events(result)].max() < 1e-8
     told = [warning for warning in given if warning.category is quirk.ContactLoadWarning]
     start = result.events.time[0]
     assert told and f"from t = {start:.9g} to" in str(told[0].message), [str(warning.message) for warning in given]
+    assert result.events.name == ["rub 00", "grip 00"]
+    np.testing.assert_allclose(result.events.time, start, rtol=1e-9)
     assert missing_loads(result).max() < 1e-8 * G
+    assert np.abs(result.power.balance).max() < 1e-9 * result.energy.kinetic.max()
+
+
+def on_a_belt(seed, *, mirrored=False, grips=True):
+    """A random row with a coefficient of friction for each box, on a belt whose acceleration grows from rest."""
+    rng = np.random.default_rng(seed)
+    count, side, sign = int(rng.integers(2, 4)), rng.uniform(0.1, 0.4), -1 if mirrored else 1
+    masses, floor, between = rng.uniform(0.5, 2, count), rng.uniform(0.1, 0.6, count), rng.uniform(0.05, 0.6, count)
+    belt = Body.box("belt", 1.0, [1, 1, 0.1])
+    pull = Force("pull", belt, [Motion.polynomial([0, sign * 40.0 * masses.sum()]), 0, 0])
+    boxes = [Body.box(f"box {k}", m, [side] * 3, position=[sign * side * k, 0, side / 2]) for k, m in enumerate(masses)]
+    parts = [belt, quirk.Prismatic("track", GROUND, belt, axis="x"), pull, *boxes]
+    for k, box in enumerate(boxes):
+        for i, (x, y) in enumerate(CORNERS):
+            foot = surface.point(side / 2 * np.array([sign * x, y, -1]))
+            contact = Contact(f"floor {k}{i}", belt, box, on_i=surface.plane(), on_j=foot)
+            parts += [contact, Friction(f"rub {k}{i}", contact, floor[k])]
+    for k, (one, two) in enumerate(pairwise(boxes)):
+        for i, (y, z) in enumerate([(-1, -1), (1, 1)]):
+            on = surface.plane([sign * side / 2, 0, 0], [sign, 0, 0])
+            corner = surface.point(side / 2 * np.array([-sign, y, z]))
+            contact = Contact(f"side {k}{i}", one, two, on_i=on, on_j=corner)
+            parts += [contact, *([Friction(f"grip {k}{i}", contact, between[k])] if grips else [])]
+    return quirk.System(parts, gravity=[0, 0, -G]), masses, floor
+
+
+def moved_on_a_belt(masses, floor, end):
+    """Distances by which boxes without grip have moved, m, at a time `end` at which all slide on the belt.
+
+    Sliding boxes that push each other have a common acceleration. Each box has that of the belt up to the largest that
+    its friction allows: the weighted isotonic regression of the coefficients, times g, because boxes do not overlap.
+    """
+    mean, count = np.full((len(masses), len(masses)), np.nan), len(masses)
+    for i in range(count):
+        mean[i, i:] = np.cumsum((floor * masses)[i:]) / np.cumsum(masses[i:])
+    most = G * np.array([max(mean[i, k:].min() for i in range(k + 1)) for k in range(count)])
+    # The pull at which the belt reaches the acceleration at which further boxes slide.
+    levels = np.append(0.0, np.unique(most))
+    times = (levels + np.minimum(most, levels[:, None]) @ masses) / (40.0 * masses.sum())
+    assert times[-1] < end
+    h = np.diff(np.append(times, end))[:, None]
+    a = np.minimum(most, np.append(levels, levels[-1])[:, None])
+    v = np.concatenate([np.zeros((1, count)), np.cumsum(h * (a[1:] + a[:-1]) / 2, axis=0)])
+    return (h * v[:-1] + h**2 * (2 * a[:-1] + a[1:]) / 6).sum(axis=0)
+
+
+@pytest.mark.parametrize("seed", study(range(8), {1, 2}))
+def test_boxes_that_only_push_each_other_move_on_a_belt_as_by_isotonic_regression(seed):
+    system, masses, floor = on_a_belt(seed, grips=False)
+    result = quirk.simulate(system, 0.4, output=0.1)
+    moved = [result[body.name].position[-1, 0] - result[body.name].position[0, 0] for body in system.bodies[1:]]
+    np.testing.assert_allclose(moved, moved_on_a_belt(masses, floor, 0.4), rtol=1e-7)
+
+
+@pytest.mark.parametrize("seed", study(range(8), {1, 2}))
+def test_boxes_with_different_friction_break_away_from_a_belt_in_few_events(seed):
+    results = []
+    for mirrored in (False, True):
+        system, _, _ = on_a_belt(seed, mirrored=mirrored)
+        result = quirk.simulate(system, 0.4, output=0.01)
+        assert len(result.events) < 30, result.events
+        assert np.abs(result.power.balance).max() < 1e-8 * result.energy.kinetic.max()
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            outside, missing = outside_cones(result), missing_loads(result)
+        # While the slip is below 1e-6 m/s, loads inside the cones are not always found; this is warned of.
+        assert outside[~at_events(result, within=1e-6)].max() < 1e-8
+        warned = any(warning.category is quirk.ContactLoadWarning for warning in given)
+        assert warned or outside.max() < 1e-8
+        assert missing[~at_events(result)].max() < 1e-8 * G
+        results.append(np.array([result[box.name].position[-1] for box in system.bodies]))
+    np.testing.assert_allclose(results[0], results[1] * [-1, 1, 1], atol=1e-8)
 
 
 @pytest.mark.slow
@@ -338,7 +422,13 @@ def test_a_box_that_tips_about_two_gripping_corners_slides_in_few_events():
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*may slip without friction")
         result = quirk.simulate(quirk.System([*parts, push], gravity=[0, 0, -G]), 0.137, output=0.05)
-    assert result.events.name == ["rub 00", "floor 00", "floor 01", "grip 00"]  # two corners open, which tips the box
+    slides, tips = result.events.time[0], result.events.time[-1]
+    # Two corners open, which tips the box.
+    assert result.events.name == ["rub 00", "grip 00", "floor 00", "floor 01", "grip 00"]
+    np.testing.assert_allclose(result.events.time, [slides, slides, tips, tips, tips], rtol=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", quirk.ContactLoadWarning)
+        assert outside_cones(result)[~at_events(result)].max() < 1e-8
     assert np.abs(result.power.balance).max() < 1e-9 * result.energy.kinetic.max()
 
 

@@ -397,6 +397,19 @@ def test_a_linkage_with_ball_joints_sticks_and_slips_in_few_events(seed):
     assert most_at_once(np.asarray(result.events.time)) <= 4
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [4, 8])
+def test_a_linkage_whose_friction_reaches_its_limit_at_one_instant_begins_to_slide(seed):
+    """The motion depends neither on the order of parts, nor on sliding friction elsewhere."""
+    end = {4: 0.948, 8: 0.2}[seed]
+    positions = []
+    for rotor, order in ((False, None), (False, 1), (True, 2)):
+        result = quirk.simulate(spatial(seed, 20.0, rotor, order), end, output=[end])
+        assert most_at_once(np.asarray(result.events.time)) <= 4
+        positions.append(result["b"].position[-1])
+    assert np.ptp(positions, axis=0).max() < 1e-6
+
+
 @pytest.mark.parametrize("seed", study([0, 6, 7, 2, 3], 2))
 def test_friction_of_ball_joints_depends_neither_on_the_order_of_parts_nor_on_friction_elsewhere(seed):
     """Held or slipping, the loads of balls and brakes are within their limits, whatever the rows that a run keeps."""

@@ -37,6 +37,9 @@ NO_LOAD = 1e-9
 # determined: in a plane, and along a line, where only the sign of the slip matters. The latter is larger than the
 # relative error of loads, about round-off / LAST_COMPLIANCE.
 COEFFICIENT_REDUCTION, COEFFICIENT_REDUCTION_ON_LINE = 1e-6, 1e-5
+# Multiples of these reductions that are tried one after another while all friction sticks or Newton's method fails:
+# loads of contacts that carry a small part of the load are less accurate.
+REDUCTION_FACTORS = 1.0, 10.0, 100.0
 
 
 def modes_of_compliant_contacts(problem: ContactProblem, contacts: Sequence[int]) -> TrialModes | None:
@@ -44,14 +47,28 @@ def modes_of_compliant_contacts(problem: ContactProblem, contacts: Sequence[int]
 
     The modes state which contacts are loaded and which friction elements slide. `contacts` are the rows of all closed
     contacts. Friction that can stick is first computed with the static coefficient and, if it slides, again with the
-    sliding coefficient.
+    sliding coefficient. Friction at its limit begins to slide, or its contact loses its load.
     """
+    at_limit = {element.contact for element in problem.elements if element.at_limit}
+    trial = None
+    for factor in REDUCTION_FACTORS if at_limit else REDUCTION_FACTORS[:1]:
+        trial = _modes_with_reduced_limits(problem, contacts, factor)
+        if trial is not None and (
+            any(e is not None for e in trial.slip_directions) or at_limit - {None} - trial.loaded
+        ):
+            break
+    return trial
+
+
+def _modes_with_reduced_limits(problem: ContactProblem, contacts: Sequence[int], factor: float) -> TrialModes | None:
+    """Return the modes of `modes_of_compliant_contacts`, with reductions of coefficients multiplied by `factor`."""
     elements = problem.elements
     known_sliding = [element.at_limit or element.slip_direction is not None for element in elements]
     z = np.zeros(len(problem.q))
     for _ in range(len(elements) + 1):
         coefficients = [
-            _coefficient_in_effect(element, known) for element, known in zip(elements, known_sliding, strict=True)
+            _coefficient_in_effect(element, known, factor)
+            for element, known in zip(elements, known_sliding, strict=True)
         ]
         z_next = _loads(problem, contacts, coefficients, z)
         if z_next is None:
@@ -70,10 +87,11 @@ def modes_of_compliant_contacts(problem: ContactProblem, contacts: Sequence[int]
     return None
 
 
-def _coefficient_in_effect(element: FrictionElement, known_sliding: bool) -> float:
+def _coefficient_in_effect(element: FrictionElement, known_sliding: bool, factor: float) -> float:
+    """Return the coefficient of friction, reduced by `factor` times the least reduction if it is at its limit."""
     if not known_sliding:
         return element.static
-    lowered = COEFFICIENT_REDUCTION_ON_LINE if len(element.rows) == 1 else COEFFICIENT_REDUCTION
+    lowered = factor * (COEFFICIENT_REDUCTION_ON_LINE if len(element.rows) == 1 else COEFFICIENT_REDUCTION)
     return (
         element.coefficient * (1.0 - lowered)
         if element.at_limit and element.slip_direction is None

@@ -44,9 +44,9 @@ from .loads_at_rest import loads_with_all_sticking
 
 # Relative amount by which the friction limit is lowered if an event has located the time at which it is reached.
 AT_LIMIT = 1e-10
-# Relative reduction of friction limits in a second search if the first one fails; large compared with the accuracy of
-# slip directions.
-COEFFICIENT_REDUCTION = 1e-6
+# Relative reductions of friction limits in further searches if the first one fails: the least is large compared with
+# the accuracy of slip directions; the others serve friction at its limit, where small accelerations define them.
+COEFFICIENT_REDUCTIONS = 1e-6, 1e-5, 1e-4, 1e-3
 # Maximum number of mode changes in a search, and of visits to the same modes (cycling).
 MAX_MODE_CHANGES, MAX_VISITS = 100, 8
 # Largest number of joints at their limit of friction for which all combinations of slip directions are tried.
@@ -80,16 +80,42 @@ def solve_coulomb(
     """
     shape = q.shape
     problem = ContactProblem(W, q, elements, np.broadcast_to(noise, shape), np.broadcast_to(compliance, shape))
-    if elements and _rows_are_dependent(problem, contacts):
+    dependent = bool(elements) and _rows_are_dependent(problem, contacts)
+    if dependent:
         modes = _all_sticking(problem, contacts) or _compliance_limit(problem, contacts)
         if modes is not None:
             return modes
     modes = _search_from_guesses(problem, contacts)
     if modes is None and elements:
-        modes = _search_from_guesses(
-            replace(problem, elements=[_with_lower_coefficients(element) for element in elements]), contacts
-        )
+        modes = _search_from_guesses(_with_lower_coefficients(problem, COEFFICIENT_REDUCTIONS[0]), contacts)
+    if modes is None and any(element.at_limit for element in elements):
+        modes = _limit_of_lower_coefficients(problem, contacts, dependent)
     return modes
+
+
+def _limit_of_lower_coefficients(
+    problem: ContactProblem, contacts: Sequence[int], dependent: bool
+) -> ContactModes | None:
+    """Return the contact modes that follow from lower coefficients in the limit of the true ones, or None.
+
+    Where all friction reaches its limit at once, accelerations vanish, and directions of slip are undefined. With lower
+    coefficients they are defined, and tend to a limit. `contacts` are the rows of all closed contacts, and `dependent`
+    states whether rows are dependent.
+    """
+    for k, reduction in enumerate(COEFFICIENT_REDUCTIONS[1:], 1):
+        lowered = _with_lower_coefficients(problem, reduction)
+        modes = (_compliance_limit(lowered, contacts) if dependent else None) or _search_from_guesses(lowered, contacts)
+        for smaller in COEFFICIENT_REDUCTIONS[:k][::-1]:
+            if modes is not None:
+                lowered = _with_lower_coefficients(problem, smaller)
+                modes = _search(lowered, contacts, _as_trial_modes(modes, contacts))
+        if modes is None:
+            continue
+        trial = _as_trial_modes(modes, contacts)
+        z = forces_of_modes(problem, trial, turning=False)
+        if z is not None and _satisfies_inequalities(problem, z, contacts, trial):
+            return _as_contact_modes(problem, z, trial)
+    return None
 
 
 def _rows_are_dependent(problem: ContactProblem, contacts: Sequence[int]) -> bool:
@@ -242,16 +268,17 @@ def _satisfies_inequalities(problem: ContactProblem, z: np.ndarray, contacts: Se
     return True
 
 
-def _with_lower_coefficients(element: FrictionElement) -> FrictionElement:
-    """Return a copy of a friction element with slightly lower coefficients.
+def _with_lower_coefficients(problem: ContactProblem, reduction: float) -> ContactProblem:
+    """Return a copy of a contact problem with coefficients of friction lowered by the fraction `reduction`.
 
     Slightly different coefficients separate elements that reach their limits simultaneously.
     """
-    return replace(
-        element,
-        coefficient=(1.0 - COEFFICIENT_REDUCTION) * element.coefficient,
-        static=(1.0 - COEFFICIENT_REDUCTION) * element.static,
-    )
+    factor = 1.0 - reduction
+    elements = [
+        replace(element, coefficient=factor * element.coefficient, static=factor * element.static)
+        for element in problem.elements
+    ]
+    return replace(problem, elements=elements)
 
 
 def _search_from_guesses(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | None:
@@ -377,6 +404,11 @@ def _switch_to_sticking(
             trial.slip_directions[k] = None
             return True
     return False
+
+
+def _as_trial_modes(modes: ContactModes, contacts: Sequence[int]) -> TrialModes:
+    """Return contact modes as the start of another search; `contacts` are the rows of all closed contacts."""
+    return TrialModes({c for c in contacts if modes.active[c]}, [*modes.slip_directions], modes.z)
 
 
 def _as_contact_modes(problem: ContactProblem, z: np.ndarray, trial: TrialModes) -> ContactModes:

@@ -106,24 +106,6 @@ def unchanged(sliding: Sequence[FrictionElement], redistributions: np.ndarray) -
     return np.asarray(right[int((sizes > MIN_SHARE * np.abs(changes).max()).sum()) :].T)
 
 
-def share_normal_load(W: np.ndarray, sliding: Sequence[int | None], sticking: Sequence[int | None]) -> bool:
-    """Whether sliding and sticking contacts share a normal load, as the corners of a box that turns about one of them.
-
-    W (r, r) are the accelerations along each row per unit force; `sliding` and `sticking` are the rows of the contacts,
-    or None for friction in joints. Contacts that are coupled with other contacts, as in a row of boxes, do not count.
-    """
-    contacts = np.array([c for c in (*sliding, *sticking) if c is not None and W[c, c] > 0], dtype=int)
-    if not len(contacts):
-        return False
-    basis, scale = redistribution_basis(W, contacts), np.sqrt(np.diag(W)[contacts])
-    coupled = np.abs(W[np.ix_(contacts, contacts)]) > DEPENDENT * np.outer(scale, scale)
-    for group in groups_by_projector(basis @ basis.T, contacts.tolist(), ()):
-        if not {*group}.isdisjoint(sliding) and not {*group}.isdisjoint(sticking):
-            own = np.isin(contacts, group)
-            return not coupled[own][:, ~own].any()
-    return False
-
-
 def load_distribution(
     W: np.ndarray, solution: ContactModes, elements: Sequence[FrictionElement], compliance: np.ndarray
 ) -> LoadDistribution:

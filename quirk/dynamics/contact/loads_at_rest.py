@@ -20,7 +20,6 @@ from .load_sharing import (
     load_subspaces,
     redistribution_basis,
     redistributions_within,
-    share_normal_load,
     unchanged,
 )
 
@@ -46,7 +45,7 @@ def loads_with_all_sticking(
     If contacts slide, the forces are distributed as by springs of the relative compliances `compliance` (r,), as in a
     run, and the normal forces of sliding contacts must be positive. The margin is then the largest one over all
     redistributions of load among sticking and sliding contacts, with sliding friction proportional to its normal force.
-    Where sliding and sticking contacts share a normal load, redistributions that change the motion are left out.
+    Redistributions that change the motion are left out.
 
     The friction of joints that slide is that for the forces of minimum norm, as in a run; it is found by iteration.
     Redistributions that would change it are left out.
@@ -206,18 +205,12 @@ def _keeping_slip(
 ) -> np.ndarray:
     """Return a basis (d, k) of the combinations of redistributions that do not change the accelerations of slip.
 
-    These are all redistributions unless sliding and sticking contacts share a normal load. `changes` (r, d) are the
-    changes of the forces along all rows by each redistribution, with those of sliding friction; for the other arguments
-    see `loads_with_all_sticking`.
+    `changes` (r, d) are the changes of the forces along all rows by each redistribution, with those of sliding
+    friction; for the other arguments see `loads_with_all_sticking`.
     """
-    sliding, sticking, slip = list[int | None](), list[int | None](), list[int]()
-    for element in elements:
-        if element.contact in contacts and element.slip_direction is not None:
-            sliding.append(element.contact)
-            slip += element.rows
-        elif element.contact in contacts:
-            sticking.append(element.contact)
-    if not share_normal_load(W, sliding, sticking):
+    sliding = [element for element in elements if element.contact in contacts and element.slip_direction is not None]
+    slip = [row for element in sliding for row in element.rows if W[row, row] > 0]
+    if not slip:
         return np.eye(changes.shape[1])
     scaled = W[slip] / np.sqrt(np.diag(W)[slip])[:, None]
     _, sizes, right = np.linalg.svd(scaled @ changes, full_matrices=True)

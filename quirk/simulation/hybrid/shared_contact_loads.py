@@ -13,7 +13,6 @@ from quirk.dynamics.contact.load_sharing import (
     coupled_groups,
     keeping_motion,
     load_distribution,
-    share_normal_load,
     unchanged,
 )
 from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
@@ -179,7 +178,7 @@ class SharedContactLoads:
         ]
         redistributions = self._distribution.redistributions_within(free)
         redistributions = redistributions @ unchanged(self._sliding_joints, redistributions)
-        if self._pivots():
+        if self._sliding_friction:
             held, modes = np.flatnonzero(self._solution.active), self._solution.slip_directions
             redistributions = redistributions @ keeping_motion(
                 self._rows.W, held, self._rows.elements, modes, redistributions
@@ -189,14 +188,6 @@ class SharedContactLoads:
         return common_margin(
             self._rows, self._distribution, self._names, group, members, redistributions, sliding, level
         )
-
-    def _pivots(self) -> bool:
-        """Whether sliding and sticking contacts share a normal load."""
-        active = self._solution.active
-        contacts = [element.contact for element in self._rows.elements]
-        held = [c for c in contacts if c is not None and active[c]]
-        sliding = [c for c in held if c in self._sliding_friction]
-        return share_normal_load(self._rows.W, sliding, [c for c in held if c not in self._sliding_friction])
 
     def row_force(self, row: int, level: float) -> Shared:
         """Return the force along the row with index `row` as a quantity to be monitored.

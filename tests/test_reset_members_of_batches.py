@@ -85,3 +85,18 @@ def test_a_state_with_internal_variables_concerns_its_member_only(build):
         run = quirk.Run(system, initial_state=state)
         run.advance(0.5)
         np.testing.assert_allclose(batch.state.internal["drive"][member], run.state.internal["drive"], atol=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=["adaptive", "fixed steps"])
+@pytest.mark.parametrize("build", [wheel_on_spring, controlled_wheel])
+def test_a_state_of_a_member_is_kept_while_the_batch_goes_on(build, method):
+    """From the state at 1 s, the member moves in the same way again."""
+    batch = quirk.Batch(build(), 2, **method)
+    observe = batch.observe(["axle.angle", "axle.angle_rate"])
+    batch.advance(1.0)
+    kept = batch.state.member(0)
+    batch.advance(1.0)
+    once = observe()[0].copy()
+    batch.state.put(0, kept)
+    batch.advance(1.0)
+    np.testing.assert_allclose(observe()[0], once, atol=1e-9)

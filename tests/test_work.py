@@ -164,3 +164,18 @@ def test_smooth_loads_cost_no_steps(monkeypatch):
             quirk.simulate(system, 0.5, output=0.5, solver="dense", method="DOP853", rtol=1e-7).statistics.steps
         )
     assert steps[0] <= 1.03 * steps[1], steps
+
+
+@pytest.mark.parametrize("output", [[0.5, 1.0], [1.0]])
+def test_work_without_an_output_at_the_start_is_told(output):
+    """A force of 2 N on 1 kg has done 2 t^2 joules, of which the outputs show the part since the first of them."""
+    body = quirk.Body.sphere("body", 1.0, 0.1)
+    system = quirk.System([body, quirk.Force("push", body, [2.0, 0, 0])])
+    result = quirk.simulate(system, 1.0, output=output)
+    for read in (lambda: result.power.work, lambda: result.power.dissipated, lambda: result.at([1.0]).power.work):
+        with pytest.warns(quirk.OutputWarning, match=r"from the first output, at t = .* begin with it"):
+            read()
+    assert abs(result.power.balance).max() < 1e-9
+    assert "energy" in result.summary()
+    whole = quirk.simulate(system, 1.0, output=[0.0, *output])
+    assert abs(whole.power.work["push"] - 2.0 * whole.time**2).max() < 1e-9

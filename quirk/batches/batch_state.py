@@ -64,8 +64,8 @@ class BatchState:
         `switched` and `replaced` are the constraints and forces enabled, disabled or replaced by events, as in `State`;
         by default those of the member.
         """
-        angles = {name: array[k] for name, array in self.angles.items()}
-        internal = {name: array[k] for name, array in self.internal.items() if not np.isnan(array[k]).any()}
+        angles = {name: array[k].copy() for name, array in self.angles.items()}
+        internal = {name: array[k].copy() for name, array in self.internal.items() if not np.isnan(array[k]).any()}
         parts = (np.array(getattr(self, name)[k]) for name in PARTS)
         own = self.changed.get(k, ({}, {}))
         switched, replaced = own[0] if switched is None else switched, own[1] if replaced is None else replaced

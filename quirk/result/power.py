@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..bodies.rotation import matrix, unit
 from ..dynamics.model.energy import gravity_energy, kinetic_energy
-from ..errors import UnknownNameError
+from ..errors import OutputWarning, UnknownNameError, outside
 from ..util.misuse import explained
 from .work import DEGREE, integrals, jumps
 
@@ -32,6 +33,7 @@ class Power(Mapping[str, np.ndarray]):
     ----------
     of : powers as a dict
     work : work (nt,), J, of each force and constraint since the start, and of "impacts", if there were any
+        It counts from the first output; an OutputWarning is issued if this is later than the start of the run.
         The work of gravity and of elements that only store energy is minus the change of the stored energy, without
         jumps at events. All other work is integrated with the motion, to the tolerance of the run. Where drivers share
         a load that the constraints do not determine, this holds for the sum of their work: each of them has the
@@ -47,11 +49,14 @@ class Power(Mapping[str, np.ndarray]):
         kinetic: np.ndarray,
         stored: dict[str, np.ndarray],
         run: Power | None = None,
+        since: str | None = None,
     ) -> None:
         self.of, self._done = powers, compute_work
         self._kinetic, self._stored = kinetic, stored
         # At selected times of a run, works count from the first time of the whole run.
         self._run = self if run is None else run
+        # Warning that the run has no output at its start, or None.
+        self._since: str | None = since if run is None else run._since
 
     def __repr__(self) -> str:
         return f"<Power: of {', '.join(self.of) if len(self.of) <= 8 else f'{len(self.of)} names'}>"
@@ -63,7 +68,17 @@ class Power(Mapping[str, np.ndarray]):
     @property
     def work(self) -> dict[str, np.ndarray]:
         """Work (nt,) since the start of the run, J, by name."""
+        self._warn_of_late_output()
+        return self.work_since_first_output
+
+    @property
+    def work_since_first_output(self) -> dict[str, np.ndarray]:
+        """Work (nt,) since the first output of the run, J, by name; the same as `work` if this is at the start."""
         return self._work[0]
+
+    def _warn_of_late_output(self) -> None:
+        if self._since is not None:
+            warnings.warn(self._since, OutputWarning, stacklevel=outside())
 
     @property
     def uncertainty(self) -> float:
@@ -92,6 +107,7 @@ class Power(Mapping[str, np.ndarray]):
     @property
     def dissipated(self) -> np.ndarray:
         """Energy (nt,), J, removed from the motion by force elements and not stored in them."""
+        self._warn_of_late_output()
         return -self._released(self._stored)
 
     def _released(self, names: Iterable[str]) -> np.ndarray:
@@ -100,13 +116,14 @@ class Power(Mapping[str, np.ndarray]):
         `names` are the names of these elements.
         """
         start = self._run._stored
-        added = [self._stored[name] - (start[name][0] if name in start else 0.0) + self.work[name] for name in names]
+        work = self.work_since_first_output
+        added = [self._stored[name] - (start[name][0] if name in start else 0.0) + work[name] for name in names]
         return np.sum([np.zeros_like(self._kinetic), *added], axis=0)
 
     @property
     def balance(self) -> np.ndarray:
         """Change of the kinetic energy minus all work (nt,), J; zero except for integration errors."""
-        return self._kinetic - self._run._kinetic[0] - np.sum(list(self.work.values()), axis=0)
+        return self._kinetic - self._run._kinetic[0] - np.sum(list(self.work_since_first_output.values()), axis=0)
 
 
 def power_of(
@@ -138,7 +155,19 @@ def power_of(
         work, uncertainty = work_of(result, of, stored)
         return work | work_of_impacts(result, kinetic), uncertainty
 
-    return Power(of, usual if compute_work is None else compute_work, kinetic, stored, run)
+    done = usual if compute_work is None else compute_work
+    return Power(of, done, kinetic, stored, run, late_output(result) if run is None else None)
+
+
+def late_output(result: Result) -> str | None:
+    """Return the warning that the first output is later than the start of the run, or None."""
+    start, first = (result.options[0] if result.options else {}).get("start"), float(result.time[0])
+    if start is None or first <= start:
+        return None
+    return (
+        f"Power: work and dissipated energy count from the first output, at t = {first:g} s, as the run has none at "
+        f"its start, t = {start:g} s: let the times in output= begin with it"
+    )
 
 
 def work_of(

@@ -247,7 +247,7 @@ def work_at(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str, np.n
     """
     run, integrated, work = instants.run, instants.work, {}
     weight, weight_now = run.energy.potential_of["gravity"], instants.energy.potential_of["gravity"]
-    for name, done in run.power.work.items():
+    for name, done in run.power.work_since_first_output.items():
         if name in integrated:
             work[name] = integrated[name]
         elif name in run._model.auxiliary.work:

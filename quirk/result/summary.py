@@ -139,7 +139,8 @@ def _energy_balance(result: Result) -> list[str]:
     if result.conservative or len(result.time) < 2:
         return []
     power = result.power
-    left, largest = np.abs(power.balance).max(), max(np.abs(work).max() for work in power.work.values())
+    works = power.work_since_first_output.values()
+    left, largest = np.abs(power.balance).max(), max(np.abs(work).max() for work in works)
     splines = f", summed up between outputs to {power.uncertainty:.1e} J" if power.uncertainty > 0 else ""
     return [f"power balance          {left:.1e} J left of work up to {largest:.6g} J{splines}"]
 

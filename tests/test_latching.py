@@ -218,3 +218,27 @@ def test_a_joint_that_has_closed_does_not_close_again(seed, method):
     train = quirk.System([first, second, *tracks, coupling, latch, *brakes], gravity=[0, 0, -9.81])
     result = quirk.simulate(train, 4.0 / speed, output=0.1, method=method)
     assert [event.name for event in result.events if event.name == "latch"] == ["latch"], (speed, masses, distance)
+
+
+def held_block(force):
+    """A block of 1 kg that a joint with a strength of 10 N holds against a force."""
+    block = quirk.Body.box("block", 1.0, [0.1, 0.1, 0.1])
+    joint = quirk.Fixed("joint", quirk.GROUND, block, point=[0, 0, 0])
+    latch = quirk.Latch("latch", joint, distance=0.01, strength=10.0)
+    return quirk.System([block, joint, latch, quirk.Force("push", block, [force, 0, 0])])
+
+
+@pytest.mark.parametrize("force", [9.0, 20.0])
+def test_a_joint_that_is_overloaded_at_the_start_breaks_at_once(force):
+    result = quirk.simulate(held_block(force), 1.0, output=0.5)
+    breaks = force > 10.0
+    assert [event.time for event in result.events] == [0.0] * breaks
+    assert abs(result["block"].velocity[-1, 0] - force * breaks) < 1e-9
+
+
+def test_an_input_of_a_batch_breaks_a_joint_between_two_calls():
+    batch = quirk.Batch(held_block(0.0), 2, inputs=["push"])
+    batch.advance(0.3)
+    batch.inputs["push"] = [[9.0, 0, 0], [20.0, 0, 0]]
+    batch.advance(0.7)
+    assert np.abs(batch.state.velocity[:, 0, 0] - [0.0, 14.0]).max() < 1e-9

@@ -370,6 +370,6 @@ def test_an_arrangement_goes_through_all_bodies_a_few_times_only():
 
     system = build(load("ball_chain10"))
     bodies = Counted(system.bodies)
-    arrangement = Arrangement.of(bodies, system.constraints, system.forces)
+    arrangement = Arrangement.of(bodies, system.constraints, system.forces, {})
     assert bodies.passes <= 3
     assert len(arrangement.bodies) == len(system.constraints) == 10

@@ -48,6 +48,10 @@ class Event(Immutable):
     ('stopped', array([1.]))
     """
 
+    # Side of the level, -1 below or 1 above it, on which the quantity counts as being before a run begins; 0 for the
+    # side on which it is at the start.
+    side_before: int = 0
+
     def __init__(
         self,
         name: str,

@@ -51,6 +51,12 @@ class OutOfReach:
         return found - 1.0
 
 
+class JointBreak(Event):
+    """Event at which a joint breaks; one that is overloaded when a run begins breaks at once."""
+
+    side_before = -1
+
+
 class Latch(Event):
     """A joint that closes when its two frames meet, and may break at a load.
 
@@ -112,7 +118,8 @@ class Latch(Event):
         self.joint = joint
         self.companions: tuple[Event, ...] = ()
         if strength is not None:
-            breaks = Event(f"{name} breaks", f"{joint.name}.force", level=strength, direction=1, action=release(joint))
+            load = f"{joint.name}.force"
+            breaks = JointBreak(f"{name} breaks", load, level=strength, direction=1, action=release(joint))
             self.companions = (breaks,)
 
     def __str__(self) -> str:

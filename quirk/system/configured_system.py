@@ -21,7 +21,7 @@ from ..events.actions import replacing_forces
 from ..forces import ForceElement
 from ..util import validate
 from ..util.garbage import collector_paused
-from ..util.misuse import explained
+from ..util.misuse import explained_as
 from ..util.renamed import Renamed
 from .carried_parts import carried_over
 from .configuration import Configuration
@@ -39,7 +39,7 @@ RANK_TOLERANCES = 1e-12, LARGEST_RANK_TOLERANCE
 LISTS = frozenset({"bodies", "constraints", "forces", "events", "sampled"})
 
 
-@explained
+@explained_as("System")
 class ConfiguredSystem(Renamed):
     """Parts of a system, of which some are enabled, with the compiled models of all configurations used so far.
 

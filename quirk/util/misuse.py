@@ -52,18 +52,29 @@ def explained(public: T) -> T:
     A TypeError for wrong arguments then states the most similar argument and the signature. An AttributeError states
     the most similar attribute of the object. Other errors are not affected.
     """
-    if not isinstance(public, type):
-        return _explained(public, public.__name__)
+    return explained_as(public.__name__)(public) if isinstance(public, type) else _explained(public, public.__name__)
+
+
+def explained_as(title: str) -> Callable[[T], T]:
+    """Return the decorator `explained` for a class that messages call `title`, as the only subclass of it is called."""
+
+    def decorate(public: T) -> T:
+        return _explained_class(public, title)
+
+    return decorate
+
+
+def _explained_class(public: Any, title: str) -> Any:
     for name, attribute in list(vars(public).items()):
         function = getattr(attribute, "__func__", attribute)
         if not inspect.isfunction(function) or (name.startswith("_") and name != "__init__"):
             continue
-        called = public.__name__ if name == "__init__" else f"{public.__name__}.{name}"
+        called = title if name == "__init__" else f"{title}.{name}"
         wrapped = _explained(function, called, 0 if isinstance(attribute, staticmethod) else 1)
         kind = type(attribute) if attribute is not function else None
         setattr(public, name, wrapped if kind is None else kind(wrapped))
     if "__getattr__" not in dir(public):
-        public.__getattr__ = unknown_attribute  # type: ignore[attr-defined]
+        public.__getattr__ = unknown_attribute
     return public
 
 

@@ -34,8 +34,9 @@ def guards_of(system: System, events: Sequence[Event], every: bool = False) -> l
         quantity, acts = event.quantity(parts, _probe(system, event)), every or bool(event.actions)
         dimension = Dimension.UNKNOWN if isinstance(quantity, Reading) else quantity.dimension
         return EventFunction(
-            event.name, f"{event}", quantity, event.direction, acts, dimension=dimension, level=event.level
-        )
+            event.name, f"{event}", quantity, event.direction, acts, dimension=dimension, level=event.level,
+            side_before=event.side_before,
+        )  # fmt: skip
 
     return [guard(event) for event in events]
 

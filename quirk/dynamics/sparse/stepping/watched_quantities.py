@@ -55,6 +55,7 @@ class EventFunction:
         state
     dimension : dimension of the value, if its round-off is that of the positions or velocities of the system
     level : level of the event, subtracted from the value
+    side_before : sign, -1 or 1, that the value counts as having before a run begins; 0 for its sign at the start
     """
 
     key: Hashable
@@ -65,6 +66,7 @@ class EventFunction:
     positive: bool = False
     dimension: Dimension = Dimension.UNKNOWN
     level: float = 0.0
+    side_before: int = 0
 
 
 def varies_fast(quantity: ForceElement | Reading) -> bool:
@@ -147,11 +149,13 @@ class EventMonitor:
         """Set the signs and magnitudes of event functions at the start of a run to those in `sides`.
 
         `sides` is the value of the property `sides`, possibly of another monitor. Signs of functions that are missing
-        in it are set to unknown.
+        in it are set to those before a run begins.
         """
         table = self.table
         for e, guard in enumerate(self.guards):
-            table.side[e], table.at_speed[e], table.scale[e], natural = sides.get(guard.key, (0.0, 0.0, 0.0, 0.0))
+            table.side[e], table.at_speed[e], table.scale[e], natural = sides.get(
+                guard.key, (float(guard.side_before), 0.0, 0.0, 0.0)
+            )
             known = guard.dimension != Dimension.UNKNOWN
             table.natural_scale[e] = max(natural, abs(guard.level)) if known else 0.0
 

@@ -194,9 +194,9 @@ class Motion(Immutable):
         f_ttt: Callable[[float], float] | None = None,
         f_tttt: Callable[[float], float] | None = None,
     ) -> Motion:
-        """Return the motion f(t) with its time derivatives, of which the third and fourth are optional.
+        """Return the motion f(t) with the given time derivatives; the third and fourth are optional.
 
-        Jerk and snap of kinematics need them, and drivers in runs with ``method="Rodas5P"`` the third.
+        Jerk and snap in `kinematics` need both; drivers in runs with ``method="Rodas5P"`` need the third.
         Functions may be plain Python or compiled with `numba.njit`. For a string such as "0.2*sin(3*t)", or an
         `Expression`, the derivatives are computed and only f is needed.
         """

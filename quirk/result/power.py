@@ -32,8 +32,8 @@ class Power(Mapping[str, np.ndarray]):
     Attributes
     ----------
     of : powers as a dict
-    work : work (nt,), J, of each force and constraint since the start, and of "impacts", if there were any
-        It counts from the first output; an OutputWarning is issued if this is later than the start of the run.
+    work : work (nt,), J, of each force and constraint since the first output, and of "impacts", if there were any
+        An OutputWarning is issued if the first output is later than the start of the run.
         The work of gravity and of elements that only store energy is minus the change of the stored energy, without
         jumps at events. All other work is integrated with the motion, to the tolerance of the run. Where drivers share
         a load that the constraints do not determine, this holds for the sum of their work: each of them has the
@@ -67,16 +67,17 @@ class Power(Mapping[str, np.ndarray]):
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,) since the start of the run, J, by name."""
+        """Work (nt,) since the first output of the run, J, by name."""
         self._warn_of_late_output()
         return self.work_since_first_output
 
     @property
     def work_since_first_output(self) -> dict[str, np.ndarray]:
-        """Work (nt,) since the first output of the run, J, by name; the same as `work` if this is at the start."""
+        """Work (nt,), J, by name as `work`, without a warning."""
         return self._work[0]
 
     def _warn_of_late_output(self) -> None:
+        """Issue an OutputWarning if the first output is later than the start of the run."""
         if self._since is not None:
             warnings.warn(self._since, OutputWarning, stacklevel=outside())
 
@@ -156,10 +157,10 @@ def power_of(
         return work | work_of_impacts(result, kinetic), uncertainty
 
     done = usual if compute_work is None else compute_work
-    return Power(of, done, kinetic, stored, run, late_output(result) if run is None else None)
+    return Power(of, done, kinetic, stored, run, _late_output(result) if run is None else None)
 
 
-def late_output(result: Result) -> str | None:
+def _late_output(result: Result) -> str | None:
     """Return the warning that the first output is later than the start of the run, or None."""
     start, first = (result.options[0] if result.options else {}).get("start"), float(result.time[0])
     if start is None or first <= start:

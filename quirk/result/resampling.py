@@ -182,7 +182,7 @@ def _within(
 def _warn_of_jump(segment: Segment, rows: np.ndarray) -> None:
     """Issue an OutputWarning because loads jump in intervals that cannot be integrated; `rows` are their first outputs.
 
-    In a segment of which user functions may have changed since, the motion cannot be computed anew.
+    The motion of a segment cannot be integrated again if its user functions may have changed since the run.
     """
     start, end = segment.time[rows[0]], segment.time[rows[0] + 1]
     warnings.warn(

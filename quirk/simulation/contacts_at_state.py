@@ -1,7 +1,7 @@
 """Contacts, stops, ropes and friction at one state, as a run that starts there finds them.
 
 Which gaps close and push, and which friction slides or sticks, follows from complementarity, as at the start of a run.
-Surfaces that are about to strike each other are open until then: what is found belongs to the instant before.
+Surfaces that touch and approach each other count as open: the results are those of the instant before the impact.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Parts by which events have replaced others in a run, carried over to an equal system that was made anew.
+"""Parts that events have put in the place of others during a run, made again for an equal system.
 
-Such a part refers to the bodies and joints of its own system. In another system, for example one of another process, an
-equal part is made for the bodies and joints with the same names.
+Such a part refers to the bodies and joints of its own system. For another system, such as one of another process, an
+equal part is made, which refers to the bodies and joints with the same names.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def _references(values: Any) -> list[Any]:
 
 
 def _made_for(name: str, part: Any, system: ConfiguredSystem) -> Any:
-    """Return a part, by which an event has replaced the part called `name` of another system, for this system.
+    """Return a copy of `part`, which an event of another system has put in the place of `name`, for this system.
 
-    If it equals what an action of an event of this system puts in, the result has the force or motion of the action.
+    If the copy equals what an action of an event of this system puts in, the force or motion of the action is used.
     """
     if name not in system:
         raise InputError(f"{_refused(name, part)} has no part of this name to replace in this one")

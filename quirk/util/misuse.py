@@ -56,15 +56,12 @@ def explained(public: T) -> T:
 
 
 def explained_as(title: str) -> Callable[[T], T]:
-    """Return the decorator `explained` for a class that messages call `title`, as the only subclass of it is called."""
-
-    def decorate(public: T) -> T:
-        return _explained_class(public, title)
-
-    return decorate
+    """Return the decorator `explained` for a base class; messages call it `title`, the name of its public subclass."""
+    return functools.partial(_explained_class, title=title)
 
 
 def _explained_class(public: Any, title: str) -> Any:
+    """Return the class `public` with explained methods; messages call it `title`."""
     for name, attribute in list(vars(public).items()):
         function = getattr(attribute, "__func__", attribute)
         if not inspect.isfunction(function) or (name.startswith("_") and name != "__init__"):

@@ -482,7 +482,10 @@ class HybridRun:
         self._continue(now, y, angles, changed=changed, altered=altered, ended=ended)
 
     def _warn_of_shared_loads(self, hit: Sequence[tuple[Any, int]]) -> None:
-        """Warn if the motion does not determine a load of which an event occurs; `hit` is as for `_process_events`."""
+        """Warn if an event that occurs watches a load which the motion does not determine.
+
+        `hit` is as for `_process_events`.
+        """
         keys, current = {key for key, _ in hit}, self._current
         watched = [guard for guard in self._factory.guards if guard.key in keys and is_load_of_joint(guard)]
         if watched:

@@ -111,7 +111,7 @@ class MinimumNormLoads:
         return starts[:, :, None, None] + WIDTH * np.arange(3)[:, None] + np.arange(6), signs
 
     def compiled(self) -> RedundantRows:
-        """Return tables by which compiled code computes the multipliers at one state, with scratch arrays."""
+        """Return the tables and scratch arrays with which compiled code computes the multipliers at one state."""
         e, row = self.row_place
         lane, weight, inverse = (np.zeros((len(self.placed), WIDTH), dtype=kind) for kind in (np.int64, float, float))
         lane[e, row], weight[e, row], inverse[e, row] = self.row_lane, self.row_scale, 1 / self.row_scale

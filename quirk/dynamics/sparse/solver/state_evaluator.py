@@ -307,7 +307,7 @@ class StateEvaluator:
         return self._sharing().multipliers(x, G, self.rank, self._factorised)
 
     def redundant_rows(self) -> RedundantRows:
-        """Return tables by which compiled code computes the multipliers of minimum norm."""
+        """Return the tables with which compiled code computes the multipliers of minimum norm at one state."""
         return self._sharing().compiled()
 
     def _factorised(

@@ -52,9 +52,8 @@ class RunEvents:
     def note_own_jump(self, solver: Solver, t: float, key: Hashable, y: np.ndarray, *, switched: bool) -> None:
         """Store the sign of an event function after the action of its own event, if a jump has triggered the event.
 
-        A jump by which only this action brings the function back then does not trigger the event again, but a jump by
-        the action of a later event at this instant does. Events triggered by zero crossings are left to
-        `determine_signs`.
+        If its own action brings the function back, the event is not triggered again; if the action of a later event at
+        this instant does so, it is. Events triggered by zero crossings are left to `determine_signs`.
 
         Parameters
         ----------

@@ -525,3 +525,29 @@ def test_states_of_members_name_what_events_have_changed():
     np.testing.assert_allclose(other.state.position[0, 0], want["box"].position[-1], atol=1e-9)
     other.reset()
     assert not other.state.member(0).replaced
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "RK4", "step": 0.01}])
+@pytest.mark.parametrize("varied", [("cart", "mass"), ("spring", "stiffness")])
+def test_members_have_forces_of_their_own_that_events_put_in(varied, options):
+    """The force that an event puts in acts on the body of its member; changed numbers of the old force are not its own."""
+
+    def system(value=None):
+        mass, stiffness = (1.0 if value is None or varied[0] != "cart" else value), 10.0
+        stiffness = value if value is not None and varied[0] == "spring" else stiffness
+        cart = quirk.Body.sphere("cart", mass, 0.1, position=[0.3, 0, 0])
+        rail = quirk.Prismatic("rail", quirk.GROUND, cart, point=[0, 0, 0], axis=[1, 0, 0])
+        spring, harder = (
+            quirk.Spring("spring", quirk.GROUND, cart, stiffness=k, rest_length=0.1) for k in (stiffness, 40.0)
+        )
+        actions = [quirk.after(1, quirk.replace("spring", harder)), "record"]
+        passes = quirk.Event("passes", "rail.travel", level=-0.05, direction=-1, action=actions)
+        return quirk.System([cart, rail, spring, passes])
+
+    values = [0.8, 1.3, 2.0] if varied[0] == "cart" else [9.0, 12.0, 20.0]
+    batch = quirk.Batch(system(), 3, vary={varied: values}, **options)
+    batch.advance(2.0)
+    batch.advance(2.0)
+    expected = [quirk.simulate(system(value), 4.0, output=[4.0], **options)["cart"].position[-1] for value in values]
+    np.testing.assert_allclose(batch.state.position[:, 0], expected, atol=1e-7)
+    assert set(batch.status) == {"completed"}

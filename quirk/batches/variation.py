@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ..bodies.body import Body
 from ..bodies.frame import Frame
 from ..constraints import Constraint, Drum
 from ..errors import InputError
+from ..events.actions import After, Replace
 from ..forces import ForceElement
 from ..functions.motion import Motion
 from ..simulation.sensitivity.numeric_arguments import (
@@ -200,15 +201,14 @@ class MemberMaker:
         """Return a copy of a part with its changed arguments, or the part itself if its arguments are unchanged."""
         if id(part) not in self._made:
             self._made[id(part)] = part  # a part that refers to itself is not constructed again
-            self._made[id(part)] = new = self._reconstructed(part)
+            self._made[id(part)] = new = self._reconstructed(part, self._changes.get(getattr(part, "name", ""), {}))
             if isinstance(part, Body | Constraint | ForceElement) and new is not part:
                 for old, own in zip(part.companions, new.companions, strict=True):
                     self._made[id(old)] = own
         return self._made[id(part)]
 
-    def _reconstructed(self, part: Any) -> Any:
+    def _reconstructed(self, part: Any, changes: Mapping[str, Any]) -> Any:
         call = made_with(part)
-        changes = self._changes.get(getattr(part, "name", ""), {})
         if call is None and not changes:
             return part
         arguments = {name: self._substituted(x) for name, x in ({} if call is None else call.arguments).items()}
@@ -240,4 +240,11 @@ class MemberMaker:
         if isinstance(x, Drum):
             body = self._substituted(x.body)
             return x if body is x.body else reconstructed(x, {"body": body})
+        if isinstance(x, After):
+            actions = self._substituted(x.actions)
+            return x if actions is x.actions else replace(x, actions=actions)
+        if isinstance(x, Replace):
+            # The force is not a part of the system; changed arguments of the part that it replaces are not its own.
+            force = self._made.setdefault(id(x.force), self._reconstructed(x.force, {}))
+            return x if force is x.force else replace(x, force=force)
         return x

@@ -192,8 +192,8 @@ class Contacts:
         found = dict(changed_contacts(before, after, [point.constraint.name for point in self._contact_points]))
         for name, kind in reversed(kinds.items()):
             if name in self.names:
-                # A gap may close without a load afterwards.
-                if kind == "gap" and not before.held(name):
+                # A gap may close without a load afterwards. One that opens was negative by round-off.
+                if kind == "gap" and not before.held(name) and after.closed(name):
                     found.setdefault(name, CLOSES)
             elif name not in self._frictions.names:
                 found[name] = CLOSES if kind in (MEETS, RETURNS, HOLDS, TAUTENS) else OPENS

@@ -267,7 +267,7 @@ def start_next_step(mechanism: Mechanism, settings: Settings, run: RunState) -> 
         watched.change[e] = abs(at(watched.end, 2 * e) - at(watched.start, 2 * e))
     for o in range(2 * count):
         put(watched.start, o, at(watched.end, o))
-    update_scales(mechanism, settings, run, run.y_new)
+    update_scales(mechanism, settings, run, run.y_new, run.clock.t_new - run.clock.t)
 
 
 @kernel

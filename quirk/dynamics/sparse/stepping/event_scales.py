@@ -14,7 +14,11 @@ from quirk.jit.simd import at
 
 from ..kernels.bodies import largest_distance, speed
 from ..kernels.mechanism import Mechanism
+from ..kernels.size import largest_acceleration
 from .run_state import RunState, Settings
+
+# Largest displacement by loads within a step, over the characteristic length, whose round-off counts.
+MOST_DISPLACED = 1e5
 
 
 @kernel
@@ -45,13 +49,15 @@ def scale_at_rest(settings: Settings, run: RunState, e: int) -> float:
 
 
 @kernel
-def update_scales(mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray) -> None:
+def update_scales(mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray, h: float) -> None:
     """Update the largest magnitude and the natural scale of each event function at state y.
 
-    `run.watched.start` contains the values of the functions.
+    `run.watched.start` contains the values of the functions, and h (s) is the size of the step that ended there. The
+    accelerations of bodies at rest are round-off of those due to loads, which displaces them in long steps.
     """
     watched, length = run.watched, settings.length
     distance, rate = largest_distance(mechanism.constants, y), speed(mechanism.constants, y, length)
+    distance += min(largest_acceleration(mechanism) * h * h, MOST_DISPLACED * length)
     for e in range(watched.side.shape[0]):
         watched.scale[e] = max(watched.scale[e], abs(at(watched.start, 2 * e)))
         natural = unit(watched.dimension[e], length, rate)

@@ -78,7 +78,7 @@ def determine_signs(mechanism: Mechanism, settings: Settings, run: RunState) -> 
     run.counts.unsettled = 0
     if not values_within(mechanism, settings, run, clock.t, run.y, watched.start):
         return StepOutcome.UNDEFINED
-    update_scales(mechanism, settings, run, run.y)
+    update_scales(mechanism, settings, run, run.y, 0.0)
     for e in range(watched.side.shape[0]):
         g, rate, before = at(watched.start, 2 * e), at(watched.start, 2 * e + 1), watched.side[e]
         if watched.positive[e] != 0:

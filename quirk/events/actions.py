@@ -222,6 +222,8 @@ def switch_off(*names: str | Constraint | ForceElement) -> Switch:
 def replace(name: str | ForceElement, force: ForceElement) -> Replace:
     """Return the action that replaces a force element by another one with the same name and number of bodies.
 
+    Internal variables of the new element have the values that those of the old one have then.
+
     Examples
     --------
     >>> ball = quirk.Body.sphere("ball", 1.0, 0.1)

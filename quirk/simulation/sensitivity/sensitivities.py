@@ -137,10 +137,10 @@ class Sensitivities:
                 continue
             part = getattr(of.of, "name", "")
             if part in joints or (contacts is not None and part in contacts.shared):
-                what = "sticking joints" if part in joints else "contacts"
                 raise InputError(
-                    f'{OWNER}: "{name}" has no derivative, since {of.of} shares its load with other {what}, and rigid '
-                    f"bodies determine only the sum: use finite differences, or hold the body by fewer {what}"
+                    f'{OWNER}: "{name}" has no derivative, since {of.of} shares its load with contacts, joints or '
+                    "sticking friction, and rigid bodies determine only the sum: use finite differences, or hold the "
+                    "body by fewer of them"
                 )
 
     @cached_property

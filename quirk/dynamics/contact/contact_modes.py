@@ -7,7 +7,7 @@ for each gap and for each of the d slip components of a friction element.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +49,10 @@ class FrictionElement:
     slip_direction: np.ndarray | None = None
     slip_speed: float = 0.0
     at_limit: bool = False
+
+    def has_rows_in(self, group: Collection[int]) -> bool:
+        """Whether some rows of the slip components belong to a group of rows; constraints may block others."""
+        return not {*self.rows}.isdisjoint(group)
 
 
 @dataclass(frozen=True)

@@ -284,6 +284,6 @@ def _spring_distribution(
             if not sliding_contacts.isdisjoint(group):
                 rows = compliance * redistributions_within(redistributions, group).T
                 size = np.sqrt(np.diag(W)[group].mean()) / np.abs(rows).max(axis=1, initial=0.0)
-                sticks = any(element.slip_direction is None and element.rows[0] in group for element in elements)
+                sticks = any(element.slip_direction is None and element.has_rows_in(group) for element in elements)
                 (mixed if sticks else sliding).append(size[:, None] * rows)
     return np.concatenate(sliding), np.concatenate(mixed)

@@ -85,7 +85,7 @@ def friction_modes_after_event(
             shortest = SHORT_SLIDING * REST_SPEED * rows.length / limit
             creep = creep_limit(friction, former, CREEP_REDUNDANT * limit, t, shortest)
         margin = shares.common_margin_of(k)
-        alone = isinstance(element.normal_load, ConstantLoad) and solution.active[element.rows[0]]
+        alone = isinstance(element.normal_load, ConstantLoad) and solution.active[element.rows].any()
         if independent or element.contact is not None or margin is not None or alone:
             # The load of a joint is computed separately: the first row represents it.
             load_row = element.rows[0] if element.contact is None else element.contact

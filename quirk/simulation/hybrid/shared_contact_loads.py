@@ -115,9 +115,9 @@ class SharedContactLoads:
         `group` contains the indices of the rows.
         """
         modes = list(zip(self._rows.elements, self._solution.slip_directions, strict=True))
-        elements = [element for element, _ in modes if element.rows[0] in group]
+        elements = [element for element, _ in modes if element.has_rows_in(group)]
         sliding = any(
-            e is not None and not {element.contact, element.rows[0]}.isdisjoint(group) for element, e in modes
+            e is not None and (element.contact in group or element.has_rows_in(group)) for element, e in modes
         )
         known = all(
             element.contact is not None or (len(element.rows) <= LOADS and element.static > 0) for element in elements
@@ -148,7 +148,7 @@ class SharedContactLoads:
         return regions
 
     def _slides_partly(self, group: Sequence[int]) -> bool:
-        sticks = any(element.rows[0] in group for element in self._rows.elements)
+        sticks = any(element.has_rows_in(group) for element in self._rows.elements)
         return sticks and not self._sliding_friction.keys().isdisjoint(group)
 
     def shares_margin(self, row: int) -> bool:
@@ -161,11 +161,11 @@ class SharedContactLoads:
         `k` is the index of the element. The result is () if the margin is monitored for another friction element of the
         group, and None if no load is shared.
         """
-        row = self._rows.elements[k].rows[0]
-        group = next((group for group in self._sticking_groups if row in group), None)
+        own = self._rows.elements[k]
+        group = next((group for group in self._sticking_groups if own.has_rows_in(group)), None)
         if group is None:
             return None
-        members = [n for n, element in enumerate(self._rows.elements) if element.rows[0] in group]
+        members = [n for n, element in enumerate(self._rows.elements) if element.has_rows_in(group)]
         return self._margin_of_group(group, members) if members[0] == k else ()
 
     def _margin_of_group(self, group: Sequence[int], members: Sequence[int]) -> CommonMargin:

@@ -103,6 +103,15 @@ class FrictionalContactSolver:
         """Return the state vector after impulses that reduce the rates of the rows in the mask `active` to zero."""
         return self._apply_impulses(solver, t, y, rows, np.zeros(len(active)), active, np.zeros(len(active)))[0]
 
+    def _stopped(
+        self, solver: Solver, t: float, y: np.ndarray, rows: ContactRows, at_rest: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the state vector and the rates (r,) after impulses that stop the rows in the mask `at_rest`."""
+        independent = independent_columns(rows.W, np.zeros_like(at_rest), at_rest & (np.diag(rows.W) > 0))
+        none = np.zeros(len(independent))
+        y, _, rates = self._apply_impulses(solver, t, y, rows, none, independent, none)
+        return y, rates
+
     def _apply_impulses(
         self,
         solver: Solver,
@@ -159,22 +168,14 @@ class FrictionalContactSolver:
         sliding : states of the friction elements that have just begun to slide and have not come to rest, by name
         unloading : mask (c,) of the contacts whose load has just fallen to zero
         """
-        at_rest = np.arange(len(rates)) < rows.contact_count
-        for element, friction, side in zip(rows.elements, rows.friction_elements, rows.sides, strict=True):
-            slip = rates[element.rows]
-            speed, before = np.linalg.norm(slip), sliding.get(friction.name)
-            begun = before is not None and before.side == side
-            ahead = float(slip @ before.direction) if begun and before is not None else 0.0
-            floor = slow[element.rows].max()
-            moves = (speed > floor or ahead > BEGUN * floor) and element.static < np.inf
-            element.slip_direction, element.slip_speed = slip / speed if moves else None, float(speed)
-            element.coefficient = friction.sliding_coefficient(float(speed) if moves else 0.0)
-            element.at_limit = friction.name in limits
-            at_rest[element.rows] = not moves
+        at_rest = _determine_slip(rows, rates, slow, limits, sliding, rates)
         # Accelerations of points of one body at rest are consistent only if its velocities are exactly zero.
-        y = self.stop(
-            solver, t, y, rows, independent_columns(rows.W, np.zeros_like(at_rest), at_rest & (np.diag(rows.W) > 0))
-        )
+        stopped, remaining = self._stopped(solver, t, y, rows, at_rest)
+        if (np.abs(rates) > slow)[: rows.contact_count].any() and not at_rest.all():
+            # Slip may end with the gaps that come to rest.
+            at_rest = _determine_slip(rows, rates, slow, limits, sliding, remaining)
+            stopped, _ = self._stopped(solver, t, y, rows, at_rest)
+        y = stopped
         motion = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
         q = rows.arms * self._gaps.accelerations(t, y, angles, rows.indices, motion)
         largest = largest_acceleration(solver.model, y, motion)
@@ -189,3 +190,32 @@ class FrictionalContactSolver:
             raise SwitchingError(f"{what} Coulomb's law of friction (Painleve's paradox): {listed}")
         response = np.diag(rows.W)
         return modes, WEAK_LOAD * largest / np.where(response > 0, response, np.inf)
+
+
+def _determine_slip(
+    rows: ContactRows,
+    rates: np.ndarray,
+    slow: np.ndarray,
+    limits: Sequence[str],
+    sliding: Mapping[str, FrictionMode],
+    remaining: np.ndarray,
+) -> np.ndarray:
+    """Store the slip of each friction element at the rates (r,) of the rows, and return the mask (r,) of rows at rest.
+
+    Slip that vanishes among the rates `remaining` (r,), those after gaps have come to rest, counts as zero. Other
+    arguments are as for `FrictionalContactSolver.contact_modes`.
+    """
+    at_rest = np.arange(len(rates)) < rows.contact_count
+    for element, friction, side in zip(rows.elements, rows.friction_elements, rows.sides, strict=True):
+        slip = rates[element.rows]
+        speed, before = np.linalg.norm(slip), sliding.get(friction.name)
+        begun = before is not None and before.side == side
+        ahead = float(slip @ before.direction) if begun and before is not None else 0.0
+        floor = slow[element.rows].max()
+        slips = min(speed, np.linalg.norm(remaining[element.rows])) > floor
+        moves = (slips or ahead > BEGUN * floor) and element.static < np.inf
+        element.slip_direction, element.slip_speed = slip / speed if moves else None, float(speed)
+        element.coefficient = friction.sliding_coefficient(float(speed) if moves else 0.0)
+        element.at_limit = friction.name in limits
+        at_rest[element.rows] = not moves
+    return at_rest

@@ -1,11 +1,11 @@
 """Loads of contacts and friction along a result, where several contacts share a load.
 
 The motion of rigid bodies determines only the resultant of the loads of these contacts. Of all distributions of the
-resultant inside the friction cones, the one of least norm is reported. Sliding contacts keep the loads with which the
-run computed their friction, if the other loads are then inside their cones; otherwise their normal loads, with
-proportional friction, are also unknowns, for the same resultant. If no distribution is inside the cones, the one of
-least norm is reported, with a warning. Redundant contacts, which had no constraint rows during the run, are included.
-Where contacts at rest also share the load with sticking joints, or contacts share loads through joints,
+resultant inside the friction cones, the one of least norm is reported. Where some contacts of a group slide and others
+stick, the normal loads of sliding contacts, with proportional friction, are also unknowns, for the same resultant;
+where all slide, they are those with which the run computed the friction. If no distribution is inside the cones, the
+one of least norm is reported, with a warning. Redundant contacts, which had no constraint rows during the run, are
+included. Where contacts at rest also share the load with sticking joints, or contacts share loads through joints,
 `quirk.result.sticking_loads` distributes it.
 """
 
@@ -208,6 +208,31 @@ class ContactLoads:
                 self._warn(group, times)
         return loads, multipliers
 
+    def redistributions(self, row: int, without: frozenset[str]) -> list[dict[str, np.ndarray]]:
+        """Return the changes of loads by redistributions that do not change the motion, at output index `row`.
+
+        Each item is for one group of contacts: changes of force and torque (k, 2, 3), as in `loads_and_multipliers`, of
+        contacts and sticking friction by name, by k independent redistributions. Limits of friction are disregarded.
+        Groups with contacts whose names are in `without` are left out.
+        """
+        found = []
+        for group in self._groups:
+            if not without.isdisjoint(self._names(group)):
+                continue
+            numbers = [number for contact in group for number in (contact.number, *contact.slips)]
+            opening = self._openings[row]
+            A = self._matrix(opening, numbers)
+            self._add_drags(A, group, opening, row)
+            changes = dict[str, np.ndarray]()
+            ways = self._arms[numbers] * _null_space(A)
+            for k, way in enumerate(ways):
+                exerted = self._gaps.impulses(self._segment.flat[row], opening.subset(numbers), numbers, way)
+                for name, load in exerted.items():
+                    changes.setdefault(name, np.zeros((len(ways), 2, 3)))[k] = load.force, load.torque
+            if changes:
+                found.append(changes)
+        return found
+
     def _places(self, group: Sequence[ClosedContact]) -> list[tuple[str, list[int]]]:
         """Return the indices of the gap and of the slip components of each contact among those of its group.
 
@@ -257,9 +282,7 @@ class ContactLoads:
         numbers = [number for own in rows for number in own]
         if not numbers:
             return []
-        A = self._matrix(self._openings[0], numbers)
-        _, sizes, right = np.linalg.svd(A, full_matrices=True)
-        ways = right[int((sizes > DEPENDENT * sizes.max(initial=0.0)).sum()) :].T
+        ways = _null_space(self._matrix(self._openings[0], numbers)).T
         lacking = len(numbers) - sum(len(parts) for _, parts in self.rows_of(self.closed))
         placed = [one for one, _ in self._segment.model.joint_bodies]
         if lacking > ways.shape[1] and not all(isinstance(one, Unilateral | Sticking) for one in placed):
@@ -309,21 +332,31 @@ class ContactLoads:
         rest = [k for k in range(len(numbers)) if k not in places]
         if not rest:
             return np.concatenate([z, none]), True
-        needed = goal - A @ z
-        z[rest] = _least(A[:, rest], needed)
-        found = _inside(A[:, rest], needed, [contact for contact in group if contact.slides is None], largest)
-        if found is not None:
-            z[rest] = found
-            return np.concatenate([z, none]), True
-        drags = [self._drag(contact, opening, row) for contact in sliding]
-        for contact, place, drag in zip(sliding, places, drags, strict=True):
-            A[:, place] += self._matrix(opening, contact.rubs) @ drag
+        z[rest] = _least(A[:, rest], goal - A @ z)
+        drags = self._add_drags(A, group, opening, row)
         found = _inside(A, A @ z, group, largest)
         if found is None:
             return np.concatenate([z, none]), False
         changes = (found - z)[places]
         forces = (change * drag for change, drag in zip(changes, drags, strict=True))
         return np.concatenate([found, *forces]), True
+
+    def _add_drags(
+        self, A: np.ndarray, group: Sequence[ClosedContact], opening: ContactKinematics, row: int
+    ) -> list[np.ndarray]:
+        """Add the friction of sliding contacts to the columns of A (6 n, r) of their gaps, and return it.
+
+        A contains the loads for unit forces along the r gaps and slip components of a group of contacts, and `opening`
+        the force directions at output index `row`. Each returned array (d,) is the friction force of a sliding contact
+        along its d slip components, per unit of normal load.
+        """
+        drags, place = list[np.ndarray](), 0
+        for contact in group:
+            if contact.slides is not None:
+                drags.append(self._drag(contact, opening, row))
+                A[:, place] += self._matrix(opening, contact.rubs) @ drags[-1]
+            place += 1 + len(contact.slips)
+        return drags
 
     def _largest_force(self, group: Sequence[ClosedContact]) -> float:
         """Return the largest force, N, along the rows of a group of contacts in the segment."""
@@ -369,6 +402,12 @@ def _side_of(held: Sticking) -> int:
 def _least(A: np.ndarray, goal: np.ndarray) -> np.ndarray:
     """Return the multipliers z (r,) of least norm whose resultant A z is nearest to `goal` (6 n,)."""
     return np.asarray(np.linalg.lstsq(A, goal, rcond=DEPENDENT)[0])
+
+
+def _null_space(A: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis (k, r) of the multipliers (r,) whose resultant with A (6 n, r) is zero."""
+    _, sizes, right = np.linalg.svd(A, full_matrices=True)
+    return np.asarray(right[int((sizes > DEPENDENT * sizes.max(initial=0.0)).sum()) :])
 
 
 def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[ClosedContact], largest: float) -> np.ndarray | None:

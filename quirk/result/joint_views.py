@@ -173,17 +173,16 @@ class JointView:
     def unique(self) -> Uniqueness:
         """Whether the motion determines `force` and `torque` uniquely; see `Mobility.loads`.
 
-        Where friction sticks, these loads may be indeterminate although the constraints alone would determine them.
+        It is that of the middle of the run, or of the middle of the outputs at which the constraint is active. Where
+        friction sticks, these loads may be indeterminate although the constraints alone would determine them. Limits of
+        friction, and that contacts only push, are disregarded.
         """
-        from .load_uniqueness import with_friction
-
         rows = np.flatnonzero(self._result.active(self.constraint.name))
         if not len(rows):
             raise InputError(f"{self.constraint}: it is disabled and carries no load")
         middle = len(self._result.time) // 2
         row = middle if middle in rows else int(rows[len(rows) // 2])
-        found, redistributions = self._result.mobility_at(row).loads, self._result._redistributions_at(row)
-        return with_friction(found[self.constraint.name], self._result.system, self.constraint, redistributions)
+        return self._result.mobility_at(row).loads[self.constraint.name]
 
     def force(self, frame: str = "inertial") -> np.ndarray:
         """Return the force (nt, 3), N, that body i exerts on body j.

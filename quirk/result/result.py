@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -522,13 +522,15 @@ class Result(Renamed, ResultOutput):
         return [loads.shares for loads in self._sticking_loads]
 
     def _redistributions_at(self, row: int) -> list[dict[str, np.ndarray]]:
-        """Return the changes of loads that sticking friction leaves undetermined at output index `row`.
+        """Return the changes of loads that contacts and friction leave undetermined at output index `row`.
 
-        See `StickingLoads.redistributions`.
+        See `StickingLoads.redistributions` and `ContactLoads.redistributions`.
         """
         segment, own = self._segment_at(row)
-        loads = next(loads for one, loads in zip(self.segments, self._sticking_loads, strict=True) if one is segment)
-        return loads.redistributions(own)
+        k = next(k for k, one in enumerate(self.segments) if one is segment)
+        sticking, contacts = self._sticking_loads[k], self._contact_loads[k]
+        among_contacts = [] if contacts is None else contacts.redistributions(own, sticking.takes)
+        return [*sticking.redistributions(own), *among_contacts]
 
     @cached_property
     def multipliers(self) -> dict[str, np.ndarray]:
@@ -580,7 +582,7 @@ class Result(Renamed, ResultOutput):
 
     @property
     def mobility(self) -> Mobility:
-        """Degrees of freedom, redundant rows and uniqueness of loads in the middle of the run; see `System.mobility`.
+        """Degrees of freedom, redundant rows and uniqueness of loads in the middle of the run; see `mobility_at`.
 
         If events may have changed user functions, the middle of the last segment is used.
         """
@@ -593,12 +595,20 @@ class Result(Renamed, ResultOutput):
         return row if not self._segment_at(row)[0].changed else len(self.time) - (last + 1) // 2
 
     def mobility_at(self, row: int) -> Mobility:
-        """Return degrees of freedom and redundancy of the constraints at output index `row`; see `System.mobility`."""
+        """Return degrees of freedom, redundant rows and uniqueness of loads at output index `row`.
+
+        The rows are those of the run: sticking friction is a constraint, other than in `System.mobility`, and of the
+        rows of contacts and sticking friction only independent ones count. `loads` includes all closed contacts.
+        """
         from ..analysis.mobility import mobility
+        from .load_uniqueness import with_contacts
 
         if row not in self._mobilities:
             segment, _ = self._segment_at(row)
-            self._mobilities[row] = mobility(segment.solver(), self.state_at(row), float(self.time[row]))
+            found = mobility(segment.solver(), self.state_at(row), float(self.time[row]))
+            active = [one.name for one in self.system.constraints if self.active(one.name)[row]]
+            loads = with_contacts(found.loads, self.system, active, self._redistributions_at(row))
+            self._mobilities[row] = replace(found, loads=loads)
         return self._mobilities[row]
 
     @cached_property

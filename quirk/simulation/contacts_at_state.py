@@ -14,12 +14,15 @@ from functools import cached_property
 import numpy as np
 
 from ..analysis.contact.contact_kinematics import Gaps
+from ..analysis.mobility import Uniqueness
 from ..bodies.state import State
+from ..constraints import Constraint
 from ..constraints.unilateral import Unilateral
 from ..dynamics.model.joint_angles import Turns, angles_at
 from ..errors import InputError, SwitchingError, outside
 from ..forces.stick_slip import sticking_elements
 from ..integrators import Statistics
+from ..result.load_uniqueness import with_contacts
 from ..result.result import Result
 from ..result.segment import Segment
 from ..system import queries
@@ -90,24 +93,37 @@ class Touching:
         """
         loads = queries.joint_loads(self.moving, self.state, self.t, solver)
         shared, changes = self._shared_loads
-        loads |= {name: JointLoad(*load[0]) for name, load in shared.items()}
+        slides = {name for name, mode in self.contact_state.friction.items() if mode.sticking_components is None}
+        loads |= {name: JointLoad(*load[0]) for name, load in shared.items() if name not in slides}
         for name, change in changes.items():
             before = loads.get(name, JointLoad(np.zeros(3), np.zeros(3)))
             loads[name] = JointLoad(before.force + change[0, 0], before.torque + change[0, 1])
         return {part.name: loads[part.name] for part in self.system if part.name in loads}
 
+    def uniqueness(self, loads: Mapping[str, Uniqueness]) -> dict[str, Uniqueness]:
+        """Return the uniqueness of the loads of all constraints, with all closed contacts and sticking friction.
+
+        `loads` is the uniqueness according to the rows of `held`, by name of the constraint.
+        """
+        closed = (name for name in self.joint_loads("sparse") if isinstance(self.system[name], Constraint))
+        return with_contacts(loads, self.system, closed, self._result._redistributions_at(0))
+
     @cached_property
     def _shared_loads(self) -> tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]:
         """Loads of contacts that share a load with others, and changes of loads by sharing with sticking joints.
 
-        Both are force and torque (1, 2, 3) by name, as in a result that consists of this state.
+        Both are force and torque (1, 2, 3) by name, as in `_result`.
         """
+        return self._result._shared_contact_loads[0][0], self._result._shares[0].loads
+
+    @cached_property
+    def _result(self) -> Result:
+        """A result that consists of this state."""
         system, plant = self.system, self.moving.plant
         flat, turns = plant.model.auxiliary.flat(self.state)[None], Turns.of_state(plant.model.joints, self.state)
         changes = system.configuration.since(system.configuration)
         segment = Segment(plant, np.array([self.t]), flat, turns, 0, changes)
-        result = Result(system, [segment], Statistics(), "completed")
-        return result._shared_contact_loads[0][0], result._shares[0].loads
+        return Result(system, [segment], Statistics(), "completed")
 
     @cached_property
     def _pushing(self) -> frozenset[str]:

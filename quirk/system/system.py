@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -171,14 +172,16 @@ class System(ConfiguredSystem):
     def mobility(self, state: State | None = None, t: float = 0.0) -> Mobility:
         """Return degrees of freedom, redundant rows, null motions and the uniqueness of joint loads at a state.
 
-        Contacts, stops and ropes that carry a load at the state are constraints; friction that sticks is not. Dense
-        matrices are used; the cost is cubic in the number of rows. The default state is the initial state. Time t is in
-        s.
+        Contacts, stops and ropes that carry a load at the state are constraints; friction that sticks is not, except
+        that loads which it shares are not unique. Dense matrices are used; the cost is cubic in the number of rows. The
+        default state is the initial state. Time t is in s.
         """
         from ..analysis.mobility import mobility
 
-        system, checked, t = self._held(state, t)
-        return mobility(system.plant.solver(), checked, t)
+        system, checked, t = self._in(state), self._state_or_initial(state), self._time(t)
+        touching = system._touching(checked, t)
+        found = mobility((touching.held if touching else system).plant.solver(), checked, t)
+        return replace(found, loads=touching.uniqueness(found.loads)) if touching else found
 
     def linearize(
         self,

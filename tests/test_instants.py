@@ -429,3 +429,23 @@ def test_jumps_beside_functions_that_may_have_changed_cause_a_warning():
     result = quirk.simulate(quirk.System([ball, pull, push, change]), 1.0, output=0.2)
     with pytest.warns(quirk.OutputWarning, match='jump between the outputs at t = 0.2 and 0.4 s, .* Force "pull" may'):
         result.at(0.3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_slip_that_turns_fast_between_outputs(seed):
+    """A ball that slides and spins on an incline until it rolls: slip turns ever faster before it ends."""
+    rng = np.random.default_rng(seed)
+    velocity, spin = [*rng.normal(size=2), 0], 10 * rng.normal(size=3)
+    print(seed, velocity, spin)
+    ball = Body.sphere("ball", 1.0, 0.1, position=[0, 0, 0.1], velocity=velocity, angular_velocity=spin)
+    floor = quirk.Contact("floor", GROUND, ball, on_i=quirk.surface.plane(), on_j=quirk.surface.sphere(0.1))
+    system = quirk.System([ball, floor, quirk.Friction("rub", floor, 0.4)], gravity=[1.5, 1.0, -9.5])
+    coarse = quirk.simulate(system, 1.0, output=0.05, rtol=1e-10, atol=1e-12)
+    (rolls,) = coarse.events.time
+    times = rolls - np.array([0.4, 0.1, 0.02, 0.005, 0.001]) * rolls
+    at, expected = coarse.at(times), quirk.simulate(system, 1.0, output=[0.0, *times], rtol=1e-10, atol=1e-12)
+    # The expected outputs follow the initial one; the event adds two more at the end.
+    np.testing.assert_allclose(at["ball"].velocity, expected["ball"].velocity[1:6], atol=1e-9)
+    # Errors of slip, over the slip that is left, turn the force.
+    np.testing.assert_allclose(at["rub"].force(), expected["rub"].force()[1:6], atol=2e-5)
+    assert not at["rub"].sticking.any()

@@ -1,7 +1,8 @@
 """Integration of the motion between two outputs, where loads or prescribed motions jump between them.
 
 Polynomials through the outputs do not follow such a jump. Its times are known: those of inputs of a run, of other
-functions of time that are given in pieces, and the user's `breaks`.
+functions of time that are given in pieces, and the user's `breaks`. Where friction slides, polynomials are of low
+degree, and slip may turn fast.
 """
 
 from __future__ import annotations
@@ -104,8 +105,8 @@ def integrated(
             pass
     except IntegrationError as error:
         raise InputError(
-            f"Result.at: the motion between the outputs at t = {t:g} and {end:g} s, where loads jump, cannot be "
-            f"integrated: {error}: use more outputs"
+            f"Result.at: the motion between the outputs at t = {t:g} and {end:g} s, where loads jump or friction "
+            f"slides, cannot be integrated: {error}: use more outputs"
         ) from error
     found = run.buffer.take()
     counted = found.quadrants.reshape(len(found.time), -1, 2)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..dynamics.model.joint_angles import Turns
 from ..errors import InputError, OutputWarning, outside
+from ..forces import Friction
 from ..integrators.breaks import PARTS
 from ..util import validate
 from ..util.misuse import explained
@@ -132,8 +133,8 @@ def _within(
     segment : segment of the run
     rows : (nt,) indices of the last outputs at or before the times
     times : (nt,) increasing times, s
-    jumps : times at which loads jump; in intervals that contain such a time, states are integrated
-        None in a kinematic analysis, where nothing is integrated.
+    jumps : times at which loads jump; in intervals that contain such a time, or in which friction slides, states are
+        integrated. None in a kinematic analysis, where nothing is integrated.
     before : (nt,) mask of the times at which loads jump, and are to be evaluated before the jump
     gap : maximum interval between calls of user functions in an integration, s
     """
@@ -148,6 +149,8 @@ def _within(
     if across.any() and segment.recorded:
         _warn_of_jump(segment, rows[inner[across]])
         across[:] = False
+    if len(inner) and jumps is not None and not segment.recorded and _slides(segment):
+        across |= ~_is_well_known(Interpolant(segment, rows[inner], order=1), rows[inner])
     for path, here in _interpolants(segment, rows, inner[~across]):
         left = rows[here]
         start, end = segment.time[left], segment.time[left + 1]
@@ -205,12 +208,24 @@ def _interpolants(segment: Segment, rows: np.ndarray, inner: np.ndarray) -> Iter
         return
     left = rows[inner]
     rough = Interpolant(segment, left, order=1)
-    # The difference of the polynomials is largest in the middle of intervals.
-    near = rough.uncertainty(Abscissa(left, np.full(len(left), 0.5))) <= WELL_KNOWN * segment.model.length
+    near = _is_well_known(rough, left)
     if near.any():
         yield rough, inner[near]
     if not near.all():
         yield Interpolant(segment, left[~near]), inner[~near]
+
+
+def _is_well_known(path: Interpolant, rows: np.ndarray) -> np.ndarray:
+    """Return whether an interpolant is accurate in the intervals that start at the outputs `rows` (p,)."""
+    # The difference of the polynomials is largest in the middle of intervals.
+    return np.asarray(
+        path.uncertainty(Abscissa(rows, np.full(len(rows), 0.5))) <= WELL_KNOWN * path.segment.model.length
+    )
+
+
+def _slides(segment: Segment) -> bool:
+    """Whether friction slides that depends on loads, so that jerk and snap are not known, and slip may turn fast."""
+    return any(isinstance(element, Friction) for element, _ in segment.model.forces)
 
 
 def _check(segment: Segment, rows: np.ndarray, times: np.ndarray, uncertainty: np.ndarray) -> None:

@@ -102,6 +102,11 @@ class OutsideChanges:
                 self._writes = self._writes or reads.writes
 
     @property
+    def may_change(self) -> bool:
+        """Whether any function reads outside values."""
+        return bool(self._readers)
+
+    @property
     def titles(self) -> set[str]:
         """Titles of all parts with functions that read outside values."""
         return set[str]().union(*(reader.titles for reader in self._readers.values()))

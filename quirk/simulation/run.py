@@ -609,8 +609,8 @@ class Run:
 
     def _note_violations(self) -> None:
         """Store the violations of constraints at the present state, before the caller's loop changes values."""
-        if self._altered:
-            return  # bodies could not follow the last change
+        if not self._outside.may_change or self._altered:
+            return  # after a change, bodies could not follow it
         with suppress(Exception):  # functions that fail here also fail in the next step, which raises their errors
             self._before = self._violations_at(self._outside.titles) or Violations()
 

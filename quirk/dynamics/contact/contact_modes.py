@@ -66,6 +66,7 @@ class ContactProblem:
     elements : all friction elements
     noise : (r,) round-off of the accelerations
     compliance : (r,) relative compliances of the rows
+    unloading : rows of contacts whose load has just fallen to zero
     """
 
     W: np.ndarray
@@ -73,6 +74,7 @@ class ContactProblem:
     elements: Sequence[FrictionElement]
     noise: np.ndarray
     compliance: np.ndarray
+    unloading: frozenset[int] = frozenset()
 
     def w(self, z: np.ndarray) -> np.ndarray:
         """Return the accelerations (r,) along the rows due to forces z (r,)."""

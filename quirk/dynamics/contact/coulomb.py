@@ -16,7 +16,7 @@ set of independent rows is then added to the equation of motion, and all forces 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -40,6 +40,7 @@ from .contact_modes import (
 )
 from .gauss_seidel import gauss_seidel_modes
 from .lcp import independent_columns
+from .load_sharing import MIN_SHARE, redistribution_basis
 from .loads_at_rest import loads_with_all_sticking
 
 # Relative amount by which the friction limit is lowered if an event has located the time at which it is reached.
@@ -64,6 +65,7 @@ def solve_coulomb(
     elements: Sequence[FrictionElement],
     noise: np.ndarray | float = 0.0,
     compliance: np.ndarray | float = 1.0,
+    unloading: Iterable[int] = (),
 ) -> ContactModes | None:
     """Return contact modes that satisfy all inequalities, with their forces, or None if the search fails.
 
@@ -77,14 +79,15 @@ def solve_coulomb(
     elements : all friction elements
     noise : (r,) round-off of w
     compliance : (r,) relative compliances of the rows, for dependent contacts
+    unloading : indices of the rows of contacts whose load has just fallen to zero
     """
-    shape = q.shape
-    problem = ContactProblem(W, q, elements, np.broadcast_to(noise, shape), np.broadcast_to(compliance, shape))
+    every = np.ones(len(q))
+    problem = ContactProblem(W, q, elements, noise * every, compliance * every, frozenset(unloading))
     dependent = bool(elements) and _rows_are_dependent(problem, contacts)
     if dependent:
         modes = _all_sticking(problem, contacts) or _compliance_limit(problem, contacts)
         if modes is not None:
-            return modes
+            return _with_limit_reached(problem, contacts, modes)
     modes = _search_from_guesses(problem, contacts)
     if modes is None and elements:
         modes = _search_from_guesses(_with_lower_coefficients(problem, COEFFICIENT_REDUCTIONS[0]), contacts)
@@ -202,6 +205,40 @@ def _compliance_limit(problem: ContactProblem, contacts: Sequence[int]) -> Conta
     return _as_contact_modes(problem, z, trial)
 
 
+def _with_limit_reached(problem: ContactProblem, contacts: Sequence[int], modes: ContactModes) -> ContactModes:
+    """Return contact modes in which friction known to be at its limit slides, or `modes` if it need not or cannot.
+
+    In the limit of vanishing compliance, friction whose force equals its limit to the accuracy of loads may count as
+    sticking. It would begin to slide at once, unless redistributions of load reduce its force.
+    """
+    trial, least = _as_trial_modes(modes, contacts), COMPLIANCE_ACCURACY * np.abs(modes.z).max(initial=0.0)
+    at_limit = [
+        k
+        for k, (element, e) in enumerate(zip(problem.elements, modes.slip_directions, strict=True))
+        if e is None and element.at_limit and limit_excess(element, modes.z, trial) > -least
+    ]
+    at_limit = [k for k in at_limit if has_normal_load(problem.elements[k], trial)]
+    if not at_limit:
+        return modes
+    redistributions = redistribution_basis(problem.W, np.flatnonzero(modes.active))
+    at_limit = [k for k in at_limit if not _is_relieved(problem.elements[k], modes.z, redistributions)]
+    found = _search_from_guesses(problem, contacts) if at_limit else None
+    if found is None or any(found.slip_directions[k] is None for k in at_limit):
+        return modes
+    return found
+
+
+def _is_relieved(element: FrictionElement, z: np.ndarray, redistributions: np.ndarray) -> bool:
+    """Whether redistributions of load (r, d) change the margin of sticking friction to its limit, at forces z (r,)."""
+    direction = unit_vector(z[element.rows])
+    if direction is None:
+        return True
+    change = direction @ redistributions[element.rows]
+    if element.contact is not None:
+        change -= element.static * redistributions[element.contact]
+    return bool(np.abs(change).max(initial=0.0) > MIN_SHARE)
+
+
 def _sticking_after_lift_off(
     problem: ContactProblem, contacts: Sequence[int], trial: TrialModes
 ) -> ContactModes | None:
@@ -227,9 +264,10 @@ def _with_tensile_contacts_open(problem: ContactProblem, trial: TrialModes) -> n
 
     Modes in the limit of vanishing compliance may count a barely unloaded contact as loaded; a run would open it
     immediately. Contacts that share a load also reach their limit of friction where the load of some of them vanishes;
-    these open, instead of sliding without load. The contact modes `trial` are modified.
+    these open, instead of sliding without load, as do contacts whose load has just fallen to zero. The contact modes
+    `trial` are modified.
     """
-    at_limit = {element.contact for element in problem.elements if element.at_limit}
+    at_limit = {element.contact for element in problem.elements if element.at_limit} | problem.unloading
     while True:
         z = forces_of_modes(problem, trial, turning=False)
         if z is None:

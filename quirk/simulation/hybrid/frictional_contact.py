@@ -182,8 +182,9 @@ class FrictionalContactSolver:
         touching = np.zeros(len(q), dtype=bool)
         touching[: rows.contact_count] = ~unloading
         q[touching & (np.abs(q) <= ROUND_OFF * largest)] = 0.0
-        modes = solve_coulomb(rows.W, q, range(rows.contact_count), rows.elements, NOISE * largest, rows.compliance)
         problem = rows.W, q, range(rows.contact_count), rows.elements
+        unloaded = np.flatnonzero(unloading).tolist()
+        modes = solve_coulomb(*problem, NOISE * largest, rows.compliance, unloaded)
         if modes is None or not has_one_solution(*problem, modes, rows.compliance):
             listed = ", ".join(f"{friction}" for friction in rows.friction_elements)
             what = "no loads satisfy" if modes is None else "no loads, or several, satisfy"

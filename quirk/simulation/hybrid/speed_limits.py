@@ -106,7 +106,7 @@ def speed_limits(
     """Return the speed limits of closed gaps that separate rest from motion; see `SpeedLimits`.
 
     The default limit is REST_SPEED times the speed after a free fall over the characteristic length, under gravity
-    or, without gravity, with the acceleration at which the gap closes.
+    or, without gravity, with the acceleration of the gap due to loads, without friction and contacts.
 
     Parameters
     ----------
@@ -121,8 +121,9 @@ def speed_limits(
     gravity = np.linalg.norm(model.gravity) * np.ones(len(closed)) * units / model.length
     free = np.sqrt(gravity * units)
     if not model.gravity.any():
-        accelerations = instant.accelerations(y, closed)
-        gravity, free = np.maximum(-accelerations, 0.0), np.sqrt(np.abs(accelerations) * units)
+        # Friction and other contacts may close gaps that the loads alone would open.
+        gravity = np.abs(instant.accelerations(y, closed))
+        free = np.sqrt(gravity * units)
     default = REST_SPEED * np.sqrt(gravity * units)
     limits = np.where(np.isnan(rest_speed), default, rest_speed)
     # Gaps below zero by round-off stay closed unless they open faster.

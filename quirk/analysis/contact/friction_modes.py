@@ -20,6 +20,7 @@ from quirk.dynamics.model.applied_loads import coordinate_at
 from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
+from quirk.events.dimension import Dimension
 from quirk.events.names import CommonMargin, Reading, Shared
 from quirk.forces.ball_friction import BallFriction
 from quirk.forces.friction import Friction
@@ -179,7 +180,10 @@ class FrictionModes:
                 quantity, what = _slip_quantity(friction, mode, -mode.reversal_speed), "slip"
                 if mode.reversal_speed > 0 or mode.is_ending:
                     faster = _slip_quantity(friction, mode, mode.floor if mode.is_ending else FASTER * mode.floor)
-                    found.append(EventFunction((friction.name, 0, "faster"), f"{friction}", faster, 1, True))
+                    speed = Dimension.SPEED
+                    found.append(
+                        EventFunction((friction.name, 0, "faster"), f"{friction}", faster, 1, True, dimension=speed)
+                    )
                 elif _renews_direction(friction):
                     found += _turning_events(friction, mode)
                     continue

@@ -184,7 +184,7 @@ def about_to_cross(settings: Settings, run: RunState, e: int, tolerance: float) 
     open_to = open_to and ((last and moves) or (watched.acts[e] != 0 and run.counts.retaken > 0))
     negligible = relative_noise(settings, watched, e)
     about = side * rate < 0.0 and side * g + side * rate * ABOUT * tolerance <= negligible
-    near = side * g <= negligible or clock.t_new - clock.t <= ABOUT * tolerance
+    near = side * g <= noise(settings, run, e) or clock.t_new - clock.t <= ABOUT * tolerance
     near = near or run.counts.missed >= MOST_MISSED
     about = about or (run.counts.retaken > 0 and run.counts.capped == e and near)
     return open_to and about

@@ -167,3 +167,27 @@ def test_a_guided_block_in_a_groove_begins_to_slide_once():
         assert len(result.events) == 1
         assert result["f0"].sticking[:3].all()
         assert result["f1"].sticking[:3].all()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_guided_box_that_jams_between_walls_stays_at_rest(seed):
+    """Two walls lean towards each other less than the angle of friction: the box holds under any force.
+
+    The guide has friction, too, so that limits of friction are in proportion to loads of a joint.
+    """
+    rng = np.random.default_rng(seed)
+    box = Body.box("box", 1.0, [0.2, 0.2, 0.2])
+    guide = quirk.PointOnPlane("guide", GROUND, box, point=[0.02, 0.1, 0.03], axis=[0, 1, 0])
+    items = [box, guide, Friction("rub guide", guide, 0.3)]
+    for k, (side, y) in enumerate(((-1, -0.1), (-1, 0.1), (1, -0.1), (1, 0.1))):
+        point = [0.1 * side, y, rng.uniform(-0.1, 0.1)]
+        wall = surface.plane(point, normal=[-side, 0, 0.2])
+        contact = Contact(f"c{k}", GROUND, box, on_i=wall, on_j=surface.point(point))
+        items += [contact, Friction(f"f{k}", contact, rng.uniform(0.3, 0.6))]
+    way = rng.normal(size=3)
+    print(seed, way)
+    push = Force("push", box, [quirk.Motion.polynomial([0, 5 * x]) for x in way], point=rng.uniform(-0.1, 0.1, 3))
+    result = quirk.simulate(quirk.System([*items, push], gravity=[0, 0, -G]), 2.0, output=0.5)
+    assert len(result.events) == 0
+    assert np.abs(result["box"].velocity).max() < 1e-12
+    assert all(result[f"f{k}"].sticking.all() for k in range(4))

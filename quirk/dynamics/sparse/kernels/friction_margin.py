@@ -98,9 +98,12 @@ def ascend(
 ) -> float:  # fmt: skip
     """Return a local maximum of the margin to the friction limits, N, reached by ascent from the loads z.
 
-    On return z are the loads at this maximum. The arguments are described in `largest_friction_margin`.
+    On return z are the loads at this maximum. Where the margin is unbounded, as of bodies that jam, the ascent ends at a
+    margin that exceeds the loads at its start. The arguments are described in `largest_friction_margin`.
     """
-    margin = -math.inf
+    margin, enough = -math.inf, 0.0
+    for o in range(LOADS * count):
+        enough = max(enough, abs(at(z, o)))
     for _ in range(MOST):
         linearize(z, basis, joints, count, free)
         largest_cone_margin(z, basis, count, free, inverse, scratch)
@@ -108,7 +111,7 @@ def ascend(
         size, reached = 0.0, least_slack(z, count, inverse)
         for o in range(LOADS * count):
             size = max(size, abs(at(z, o)))
-        if not reached - margin > CLOSE * size:
+        if not reached - margin > CLOSE * size or reached > enough:
             return max(reached, margin)
         margin = reached
     return margin

@@ -98,8 +98,8 @@ def ascend(
 ) -> float:  # fmt: skip
     """Return a local maximum of the margin to the friction limits, N, reached by ascent from the loads z.
 
-    On return z are the loads at this maximum. Where the margin is unbounded, as of bodies that jam, the ascent ends at a
-    margin that exceeds the loads at its start. The arguments are described in `largest_friction_margin`.
+    On return z are the loads at this maximum. Where the margin is unbounded, as of bodies that jam, the ascent ends at
+    a margin that exceeds the loads at its start. The arguments are described in `largest_friction_margin`.
     """
     margin, enough = -math.inf, 0.0
     for o in range(LOADS * count):

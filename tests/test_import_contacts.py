@@ -77,6 +77,9 @@ def test_collisions_of_urdf_and_sdf(tmp_path):
     on_floor = importers.read(robot, base="free", contacts="ground")
     assert [contact.name for contact in contacts_of(on_floor.system)] == ["floor a", "floor b", "floor c", "a c"]
     assert on_floor.system["floor a friction"].coefficient == 0.4 and "floor b friction" not in on_floor.system
+    # A base that is fixed to the ground does not touch it.
+    fixed = importers.read(robot, base="fixed", contacts="ground").system
+    assert [contact.name for contact in contacts_of(fixed)] == ["floor b", "floor c", "a c"]
     with pytest.raises(quirk.InputError, match='contacts must be True, False or "ground"'):
         importers.read(robot, contacts="floor")
     world = tmp_path / "world.sdf"

@@ -68,6 +68,10 @@ class Bodies:
             return GROUND, Pose()
         return self.of_link[link], self._poses[link]
 
+    def is_on_ground(self, body: Body | Ground) -> bool:
+        """Whether a body is the ground, or fixed to the ground."""
+        return body is GROUND or any(isinstance(part, Fixed) and part.body_j is body for part in self.parts)
+
     def _add(self, members: list[Link], grounded: bool) -> None:
         mass = sum(link.mass for link in members)
         if mass <= 0 and grounded:

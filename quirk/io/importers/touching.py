@@ -73,8 +73,8 @@ def contacts(
 ) -> list[Contact | Friction]:
     """Return a contact for each pair of geometries, and friction if its coefficient is not zero.
 
-    Pairs without exactly equivalent surfaces, and pairs that overlap initially, are recorded as omissions. Overlap with
-    planes is allowed.
+    Pairs that are both on the ground, or on bodies fixed to it, have none. Pairs without exactly equivalent surfaces,
+    and pairs that overlap initially, are recorded as omissions. Overlap with planes is allowed.
     """
     made: list[Contact | Friction] = []
     missing: Counter[str] = Counter()
@@ -82,6 +82,8 @@ def contacts(
     for one, two, friction in pairs:
         (body_i, i), (body_j, j) = bodies.place(one.link), bodies.place(two.link)
         if body_i is body_j or one.kind == two.kind == "plane":
+            continue
+        if bodies.is_on_ground(body_i) and bodies.is_on_ground(body_j):
             continue
         placed = i @ one.pose, j @ two.pose
         in_space = tuple(

@@ -176,7 +176,7 @@ class SharedContactLoads:
             if {*rows} <= {*group} and (self._sliding_friction.keys().isdisjoint(rows) or self._slides_partly(rows))
             for row in rows
         ]
-        redistributions = self._distribution.redistributions_within(free)
+        redistributions = np.hstack([self._distribution.redistributions_within(free), self._blocked_friction(members)])
         redistributions = redistributions @ unchanged(self._sliding_joints, redistributions)
         if self._sliding_friction:
             held, modes = np.flatnonzero(self._solution.active), self._solution.slip_directions
@@ -188,6 +188,22 @@ class SharedContactLoads:
         return common_margin(
             self._rows, self._distribution, self._names, group, members, redistributions, sliding, level
         )
+
+    def _blocked_friction(self, members: Sequence[int]) -> np.ndarray:
+        """Return unit forces (r, k) along slip components that constraints block, as changes of the forces.
+
+        Such friction of a contact has no effect on the motion, but may change the normal load of a joint on which the
+        friction of this joint depends. `members` are the indices of the friction elements that share a load.
+        """
+        elements = [self._rows.elements[n] for n in members]
+        loads = [element.normal_load for element in elements if isinstance(element.normal_load, NormalLoad)]
+        blocked = [
+            row
+            for element in elements
+            for row in element.rows
+            if self._rows.W[row, row] == 0.0 and any(load.bearings()[1][:, row].any() for load in loads)
+        ]
+        return np.eye(len(self._rows.W))[:, blocked]
 
     def row_force(self, row: int, level: float) -> Shared:
         """Return the force along the row with index `row` as a quantity to be monitored.

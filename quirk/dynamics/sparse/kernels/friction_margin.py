@@ -13,7 +13,8 @@ Comput. 15 (2003)). If the maximum is positive, all friction is within its limit
 
 As the set of loads with positive margin is not convex, the margin may have several maxima. If the maximum reached from
 the initial loads is not positive, the procedure is repeated from other initial loads: the loads are changed along each
-basis vector of the redistributions, in both directions, by their own magnitude. The largest maximum is returned.
+basis vector of the redistributions, in both directions, by their own magnitude; and each bearing force is reversed, as
+joints push in either direction. The largest maximum is returned.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import math
 
 import numpy as np
 
+from quirk.dynamics.model.vectors import dot
 from quirk.jit.compilation import entry, kernel
 from quirk.jit.simd import at, put
 
@@ -71,17 +73,16 @@ def largest_friction_margin(
         put(scratch, first + o, at(z, o))
         size = max(size, abs(at(z, o)))
     margin = ascend(z, basis, joints, count, free, inverse, scratch)
-    for start in range(2 * free):
+    for start in range(2 * (free + joints.shape[0])):
         if not margin <= 0.0:
             break
         for o in range(rows):
             put(scratch, first + rows + o, at(z, o))
-        f, largest = start // 2, 0.0
-        for o in range(rows):
-            largest = max(largest, abs(at(basis, free * o + f)))
-        step = (size if start % 2 == 0 else -size) / largest
-        for o in range(rows):
-            put(z, o, at(scratch, first + o) + step * at(basis, free * o + f))
+            put(z, o, at(scratch, first + o))
+        if start < 2 * free:
+            move_along(z, basis, start // 2, free, size if start % 2 == 0 else -size)
+        else:
+            reverse_bearing_force(z, basis, LOADS * count + 3 * (start - 2 * free), free)
         reached = ascend(z, basis, joints, count, free, inverse, scratch)
         if reached > margin:
             margin = reached
@@ -89,6 +90,41 @@ def largest_friction_margin(
             for o in range(rows):
                 put(z, o, at(scratch, first + rows + o))
     return margin
+
+
+@kernel
+def move_along(z: np.ndarray, basis: np.ndarray, f: int, free: int, size: float) -> None:
+    """Change the loads z along basis vector f of `free` redistributions; the largest change is `size` (N)."""
+    largest = 0.0
+    for o in range(z.shape[0]):
+        largest = max(largest, abs(at(basis, free * o + f)))
+    for o in range(z.shape[0]):
+        put(z, o, at(z, o) + size / largest * at(basis, free * o + f))
+
+
+@kernel
+def reverse_bearing_force(z: np.ndarray, basis: np.ndarray, o: int, free: int) -> None:
+    """Change the loads z by the smallest redistribution that reverses a bearing force along its direction.
+
+    The force (3,) begins at index o of z; `basis` contains the changes of z by `free` redistributions. Nothing changes
+    if no redistribution has an effect on the force.
+    """
+    force = at(z, o), at(z, o + 1), at(z, o + 2)
+    square, effect = dot(force, force), 0.0
+    for f in range(free):
+        effect += dot(force, change_of_force(basis, o, free, f)) ** 2
+    if not effect > 0.0:
+        return
+    for f in range(free):
+        amount = -2.0 * square * dot(force, change_of_force(basis, o, free, f)) / effect
+        for p in range(z.shape[0]):
+            put(z, p, at(z, p) + amount * at(basis, free * p + f))
+
+
+@kernel
+def change_of_force(basis: np.ndarray, o: int, free: int, f: int) -> tuple[float, float, float]:
+    """Return the change of the force (3,) at index o of the loads per unit of redistribution f of `free`."""
+    return at(basis, free * o + f), at(basis, free * (o + 1) + f), at(basis, free * (o + 2) + f)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Contacts of which some slide and others stick: when sliding begins, and loads that the motion may not determine."""
+"""Contacts of which some slide and others stick: onset of sliding, loads, and whether the motion determines them."""
 
 import numpy as np
 import pytest

@@ -38,8 +38,8 @@ def with_contacts(
         sizes = {name: np.abs(of).max(axis=(0, 2)) / [1.0, system.model.length] for name, of in changes.items()}
         least = NO_SHARE * max(size.max() for size in sizes.values())
         pairs = {frozenset(body.name for body, _ in system[name].ends) for name in sizes if sizes[name].max() > least}
-        for name, size in sizes.items():
-            for k in np.flatnonzero(size > least) if name in found else ():
+        for name in found.keys() & sizes.keys():
+            for k in np.flatnonzero(sizes[name] > least):
                 in_sum = len(pairs) == 1 and found[name][k] != INDETERMINATE
                 found[name][k] = IN_SUM if in_sum else INDETERMINATE
     return {name: Uniqueness(*of) for name, of in found.items()}

@@ -172,8 +172,8 @@ class System(ConfiguredSystem):
     def mobility(self, state: State | None = None, t: float = 0.0) -> Mobility:
         """Return degrees of freedom, redundant rows, null motions and the uniqueness of joint loads at a state.
 
-        Contacts, stops and ropes that carry a load at the state are constraints; friction that sticks is not, except
-        that loads which it shares are not unique. Dense matrices are used; the cost is cubic in the number of rows. The
+        Contacts, stops and ropes that carry a load at the state are constraints; friction that sticks is not, but
+        loads that it shares count as not unique. Dense matrices are used; the cost is cubic in the number of rows. The
         default state is the initial state. Time t is in s.
         """
         from ..analysis.mobility import mobility

@@ -19,10 +19,11 @@ LOADS = 3
 # to the solution is larger than its decrease.
 MAX_STEPS, CONVERGED, MAX_HALVINGS, SUFFICIENT_DECREASE, ROUND_OFF = 100, 1e-12, 30, 1e-4, 1e-15
 # Regularization of the Newton matrix, singular where some directions do not change the loads: its least value, and its
-# ratio to the relative residual (Levenberg).
-REGULARIZATION, LEVENBERG = 1e-13, 1e-2
-# Largest relative residual of loads that are accepted after the last step.
-ACCEPTED = 1e-9
+# largest ratio to the relative residual (Levenberg). The ratio is multiplied by EASED after a full step, and by STIFFER
+# after a shortened one. Loads that are far larger than the given components need small ratios.
+REGULARIZATION, LEVENBERG, EASED, STIFFER = 1e-13, 1e-2, 0.1, 4.0
+# Largest relative residual of loads that are accepted after the last step, given the round-off of large loads.
+ACCEPTED = 1e-7
 
 
 def least_norm_loads(
@@ -38,15 +39,15 @@ def least_norm_loads(
     limits : (m,) limits of the friction of joints, N; 0 for contacts
     """
     limits = np.broadcast_to(limits, coefficients.shape)
-    y, size = c.copy(), float(np.linalg.norm(c))
+    y, damping, size = c.copy(), LEVENBERG, float(np.linalg.norm(c))
     z, jacobian = _projection(V @ y, coefficients, limits)
     for _ in range(MAX_STEPS):
         residual = V.T @ z - c
-        relative_residual = float(np.linalg.norm(residual)) / size if size > 0 else 0.0
-        if relative_residual <= CONVERGED:
+        missing = float(np.linalg.norm(residual))
+        if missing <= max(CONVERGED * size, np.finfo(float).eps * float(np.linalg.norm(y))):
             break
         step = -np.linalg.solve(
-            V.T @ jacobian @ V + max(REGULARIZATION, LEVENBERG * relative_residual) * np.eye(len(c)), residual
+            V.T @ jacobian @ V + max(REGULARIZATION, damping * missing / size) * np.eye(len(c)), residual
         )
         value, predicted_decrease, part = z @ (V @ y) - 0.5 * z @ z - c @ y, residual @ step, 1.0
         value += ROUND_OFF * (np.abs(z) @ np.abs(V @ y) + np.abs(c) @ np.abs(y))
@@ -59,6 +60,7 @@ def least_norm_loads(
             ):
                 break
             part *= 0.5
+        damping = damping * EASED if part == 1.0 else min(damping * STIFFER, LEVENBERG)
         y, z, jacobian = y + part * step, tried, jacobian_tried
     return z if np.linalg.norm(V.T @ z - c) <= ACCEPTED * size else None
 

@@ -9,7 +9,8 @@ maximum of
     tau s + sum_k log((n_k - s)^2 - |t_k|^2 / mu_k^2) + log(bound - sum_k n_k)
 
 over y and s, with tau increasing (Boyd and Vandenberghe, Convex Optimization (2004), ch. 11). The bound is required if
-the margin is unbounded, as for opposing contacts of a wedge.
+the margin is unbounded, as for opposing contacts of a wedge. It is increased if it may be what makes the margin
+negative, as for bodies that only jam under loads far larger than their weight.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ LOADS = 3
 # successive weights.
 FIRST, GROWS, LAST = 1.0, 30.0, 1e13
 # Bound on the sum of all normal forces, as a multiple of the number of contacts times the largest component of the
-# initial loads.
-BOUND = 100.0
+# initial loads; and the factor by which it is increased.
+BOUND, FARTHER = 100.0, 1e4
 # Maximum number of Newton steps at one weight; Newton decrement at which they end; and maximum number of halvings of a
 # step.
 MOST_STEPS, DECREMENT, MOST_HALVINGS = 30, 1e-3, 40
@@ -66,8 +67,27 @@ def largest_cone_margin(
         size = max(size, abs(at(z, o)))
     if free == 0 or not size < math.inf or size == 0.0:
         return least
-    s, tau = least - size, FIRST / size
-    last, bound = LAST / size, BOUND * size * count
+    bound = BOUND * size * count
+    margin, total = largest_bounded_margin(z, basis, count, free, inverse, size, bound, scratch), 0.0
+    for k in range(count):
+        total += at(z, LOADS * k)
+    if margin < 0.0 and total > 0.5 * bound:
+        margin = largest_bounded_margin(z, basis, count, free, inverse, size, FARTHER * bound, scratch)
+    return margin
+
+
+@kernel
+def largest_bounded_margin(
+    z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, size: float, bound: float,
+    scratch: np.ndarray,
+) -> float:  # fmt: skip
+    """Return the largest margin of loads whose normal forces have a sum of at most `bound`, N.
+
+    `size` is the largest component of the initial loads, N. The other arguments, and z on return, are described in
+    `largest_cone_margin`.
+    """
+    least = least_slack(z, count, inverse)
+    s, tau, last = least - size, FIRST / size, LAST / size
     value = barrier(z, s, tau, bound, count, inverse)
     while True:
         for _ in range(MOST_STEPS):

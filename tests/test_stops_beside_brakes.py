@@ -68,3 +68,43 @@ def test_sliders_with_stops_and_brakes_do_not_stall(seeds):
         result = quirk.simulate(sliders(seed), 1.5, output=0.05)
         assert len(result.events) < 300
         assert np.abs(result.power.balance).max() < 1e-5
+
+
+def pulled_from_a_stop(seed, start, *, rotates, meter=1.0):
+    """A body at its stop, held by friction of its joint, and a load along the joint that decreases; and when it leaves.
+
+    The load decreases from `start` times the limit of friction. The stop cannot pull, so that the body leaves where
+    the load exceeds the limit in the other direction.
+    """
+    rng = np.random.default_rng(seed)
+    axis = rng.normal(size=3)
+    axis /= np.linalg.norm(axis)
+    weight = np.cross(axis, rng.normal(size=3)) * meter
+    mass, mu, radius = rng.uniform(0.5, 3.0), rng.uniform(0.1, 0.9), rng.uniform(0.02, 0.1) * meter
+    body = Body.box("body", mass, np.array([0.3, 0.2, 0.1]) * meter, position=rng.normal(size=3) * meter)
+    limit = mass * mu * np.linalg.norm(weight) * (radius if rotates else 1.0)
+    load = Motion.polynomial([start * limit, -limit])
+    kind, drive = (quirk.Revolute, quirk.JointTorque) if rotates else (Prismatic, quirk.JointForce)
+    joint = kind("joint", GROUND, body, point=body.position, axis=axis)
+    friction = quirk.Friction("friction", joint, 0.5 * mu, static=mu, **({"radius": radius} if rotates else {}))
+    items = [body, joint, friction, drive("drive", joint, load), Stop("stop", joint, upper=0.0)]
+    return quirk.System(items, gravity=weight), start + 1.0
+
+
+@pytest.mark.parametrize("meter", [1.0, 1e-3, 1e3])
+@pytest.mark.parametrize("rotates", [False, True])
+@pytest.mark.parametrize("start", [1.5, 0.5, 0.0, -0.5])
+def test_a_stop_lets_go_where_the_load_exceeds_friction(start, rotates, meter):
+    for seed in range(6):
+        print(seed)
+        system, leaves = pulled_from_a_stop(seed, start, rotates=rotates, meter=meter)
+        result = quirk.simulate(system, 3.0, output=0.5)
+        np.testing.assert_allclose(result.events.time, [leaves] * len(result.events), rtol=1e-8)
+        assert "friction" in result.events.name
+        later, joint = 3.0 - leaves, result["joint"]
+        if rotates:
+            assert joint.angle[-1] < 0.0
+        else:
+            acceleration = np.linalg.norm(system["friction"].static * system.gravity)
+            expected = -acceleration * (later**2 / 4 + later**3 / 6)
+            np.testing.assert_allclose(joint.travel[-1], expected, rtol=1e-6)

@@ -34,6 +34,9 @@ BEARINGS = 6
 # MOST is the maximum number of linearizations. They end earlier if the margin increases by at most CLOSE times the
 # largest load.
 MOST, CLOSE = 100, 1e-12
+# Redistributions that change a bearing force by less than this fraction of the other forces leave it unchanged, up to
+# round-off.
+LEAST_EFFECT = 1e-8
 
 
 def scratch_size_with_joints(rows: int, free: int) -> int:
@@ -107,13 +110,15 @@ def reverse_bearing_force(z: np.ndarray, basis: np.ndarray, o: int, free: int) -
     """Change the loads z by the smallest redistribution that reverses a bearing force along its direction.
 
     The force (3,) begins at index o of z; `basis` contains the changes of z by `free` redistributions. Nothing changes
-    if no redistribution has an effect on the force.
+    if the redistributions have no effect on the force.
     """
     force = at(z, o), at(z, o + 1), at(z, o + 2)
-    square, effect = dot(force, force), 0.0
+    square, effect, largest = dot(force, force), 0.0, 0.0
     for f in range(free):
         effect += dot(force, change_of_force(basis, o, free, f)) ** 2
-    if not effect > 0.0:
+        for p in range(z.shape[0]):
+            largest = max(largest, abs(at(basis, free * p + f)))
+    if not effect > square * (LEAST_EFFECT * largest) ** 2:
         return
     for f in range(free):
         amount = -2.0 * square * dot(force, change_of_force(basis, o, free, f)) / effect

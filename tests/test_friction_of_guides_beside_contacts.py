@@ -95,3 +95,15 @@ def test_guided_boxes_hold_as_long_as_any_loads_do(seeds):
             except quirk.SimulationError as error:  # sliding may begin in a paradox
                 assert error.time == pytest.approx(end, rel=1e-4)
     assert held >= len(seeds) // 4
+
+
+@pytest.mark.parametrize("seed", [14, 35, 124, 126])
+def test_contacts_that_begin_to_slide_more_slowly_than_others_go_on(seed):
+    """All begin to slide together, some of them ten to a hundred times as fast as the others."""
+    system, supports, loads = guided_box(seed)
+    end = holds_until(supports, loads)
+    result = quirk.simulate(system, 1.02 * end, output=end / 4)
+    first, *others = result.events
+    assert first.time == pytest.approx(end, rel=1e-4)
+    assert len(others) <= 2
+    assert np.abs(result.power.balance).max() < 1e-8

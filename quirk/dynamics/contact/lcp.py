@@ -1,9 +1,11 @@
 """Linear complementarity problem of contacts: nonnegative impulses and rates, one of which is zero in each contact.
 
 Find x >= 0 with w = W x + q >= 0 and x.w = 0, for a symmetric positive semidefinite W: contacts with impulses x and
-rates w (Moreau 1988; Glocker and Pfeiffer 1995). The solution is the minimum of x.W x / 2 + q.x over x >= 0, computed
-as a nonnegative least-squares problem (Lawson and Hanson, Solving Least Squares Problems (1974), ch. 23): the nonzero
-impulses belong to independent columns. Vectors are (c,) for c contacts.
+rates w (Moreau 1988; Glocker and Pfeiffer 1995). The solution is the minimum of x.W x / 2 + q.x over x >= 0. With
+W = G^T G and q = -G^T r it is a nonnegative least-squares problem, the minimum of |G x - r| (Lawson and Hanson, Solving
+Least Squares Problems (1974), ch. 23). If W is singular and q not in its range, as where a driver moves bodies against
+each other, d = G x is the smallest change of velocity with G^T d + q >= 0, a least-distance problem (ibid.). The
+nonzero impulses belong to independent columns. Vectors are (c,) for c contacts.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ DEPENDENT = 1e-12
 INDEPENDENT = 1e-8
 # Largest violation, over the largest rate, of a solution; with a larger violation the problem has no solution.
 MAX_VIOLATION = 1e-9
+# Violation, over the largest rate, that a least-distance problem ignores, as rows that oppose each other may contradict
+# each other by round-off; and the least factor between its result and the impulses, which is zero without a solution.
+SLACK, BOUNDED = 1e-10, 1e-13
 
 
 def independent_columns(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
@@ -49,22 +54,53 @@ def solve_lcp(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
     """
     if not (q < 0).any():
         return np.zeros_like(q)
-    if len(q) == 1:
-        return -q / W[0] if W[0, 0] > 0 else None
-    from scipy.optimize import nnls  # imported here as it takes 0.25 s
-
-    scale = 1 / np.sqrt(np.where(np.diag(W) > 0, np.diag(W), 1.0))
+    moves = np.diag(W) > 0
+    if not moves.all():
+        # Other constraints hold the bodies: their impulses have no effect.
+        if (q[~moves] < -MAX_VIOLATION * np.abs(q).max()).any():
+            return None
+        found, x = solve_lcp(W[np.ix_(moves, moves)], q[moves]), np.zeros_like(q)
+        x[moves] = 0.0 if found is None else found
+        return None if found is None else x
+    scale = 1 / np.sqrt(np.diag(W))
     # The tolerance of nnls is absolute: b is scaled to 1.
     size = np.abs(q * scale).max()
     A, b = W * scale * scale[:, None], q * scale / size
+    for search in (_least_squares, _least_distance):
+        x = search(A, b)
+        for solution in (_refined(A, b, x > 0), x):
+            w = A @ solution + b
+            largest = max(1.0, solution.max())
+            if (w >= -MAX_VIOLATION).all() and (np.abs(solution * w) <= MAX_VIOLATION * largest).all():
+                return solution * scale * size
+    return None
+
+
+def _least_squares(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the nonnegative impulses x (c,) with the least A x + b, in the metric of A and with b in its range."""
+    from scipy.optimize import nnls  # imported here as it takes 0.25 s
+
+    D, V = _range_of(A)
+    return np.asarray(nnls(np.sqrt(D)[:, None] * V.T, -(V.T @ b) / np.sqrt(D), maxiter=30 * len(b) + 30)[0])
+
+
+def _least_distance(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the impulses x (c,) of the smallest change of velocity with A x + b >= 0, or zeros if there are none."""
+    from scipy.optimize import nnls
+
+    D, V = _range_of(A)
+    # With least |(G u, 1 + b.u)|^2, the smallest change of velocity is G u / (1 + b.u).
+    G, b = np.sqrt(D)[:, None] * V.T, b + SLACK
+    u = nnls(np.vstack([G, -b]), np.append(np.zeros(len(D)), 1.0), maxiter=30 * len(b) + 30)[0]
+    factor = 1.0 + b @ u
+    return u / factor if factor > BOUNDED else np.zeros_like(u)
+
+
+def _range_of(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positive eigenvalues (r,) of A (c, c) and their eigenvectors (c, r)."""
     D, V = np.linalg.eigh(A)
     significant = DEPENDENT * D[-1] < D
-    root = np.sqrt(D[significant])[:, None] * V[:, significant].T
-    x, _ = nnls(root, -(V[:, significant].T @ b) / np.sqrt(D[significant]), maxiter=30 * len(q) + 30)
-    for solution in (_refined(A, b, x > 0), x):
-        if not (A @ solution + b < -MAX_VIOLATION).any():
-            return solution * scale * size
-    return None
+    return D[significant], V[:, significant]
 
 
 def _refined(A: np.ndarray, b: np.ndarray, independent: np.ndarray) -> np.ndarray:

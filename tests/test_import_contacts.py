@@ -96,3 +96,39 @@ def test_collisions_of_urdf_and_sdf(tmp_path):
     system = importers.read(world, contacts=True).system
     assert len(contacts_of(system)) == 4 + 4 + 1
     assert system["g::l c m::l0 c friction"].coefficient == 0.3
+
+
+def test_friction_is_that_of_the_geom_with_priority_and_none_with_dimension_one(tmp_path):
+    """The coefficients are those that MuJoCo gives its contacts; what it has beyond them is listed."""
+    path = tmp_path / "scene.xml"
+    balls = {
+        "larger": 'friction="0.8"',
+        "smaller": 'friction="0.1"',
+        "first": 'friction="0.1" priority="1"',
+        "smooth": 'friction="0.7" condim="1" priority="2"',
+        "usual": 'friction="0.7" condim="1"',
+        "spinning": 'friction="0.2" condim="4"',
+        "paired": 'friction="0.2"',
+    }
+    bodies = "".join(
+        f'<body name="{name}" pos="{3 * k} 0 .1"><freejoint/><geom name="{name}" size=".1" mass="1" contype="2" {more}/></body>'
+        for k, (name, more) in enumerate(balls.items())
+    )
+    path.write_text(f"""<mujoco><worldbody>
+      <geom name="floor" type="plane" size="5 5 .1" friction="0.5" conaffinity="2"/>{bodies}</worldbody>
+      <contact><pair geom1="floor" geom2="paired" friction="0.3 0.4"/></contact></mujoco>""")
+    imported = importers.read(path, contacts=True)
+    found = {part.on.name: part.coefficient for part in imported.system.forces if isinstance(part, quirk.Friction)}
+    m = mujoco.MjModel.from_xml_path(str(path))
+    d = mujoco.MjData(m)
+    mujoco.mj_forward(m, d)
+    touching = d.contact[: d.ncon]
+    names = [" ".join(sorted((m.geom(g).name for g in one.geom), key=lambda name: name != "floor")) for one in touching]
+    expected = {name: one.friction[0] for name, one in zip(names, touching, strict=True) if one.dim > 1}
+    assert found == expected
+    assert expected == {
+        "floor larger": 0.8, "floor smaller": 0.5, "floor first": 0.1, "floor usual": 0.7, "floor spinning": 0.5,
+        "floor paired": 0.3,
+    }  # fmt: skip
+    assert 'friction of contacts against spinning and rolling: "floor" and "spinning"' in imported.left_out
+    assert 'second coefficient of friction of contact pairs: "floor" and "paired"' in imported.left_out

@@ -92,7 +92,7 @@ def load_mjcf(
     for cable in model.cables:
         others += cable.couplings(bodies, names)
     if wanted:
-        others += touching.contacts(candidates(model, wanted == "ground"), bodies, names, left_out)
+        others += touching.contacts(candidates(model, wanted == "ground", left_out), bodies, names, left_out)
     _note_omissions(model, left_out, bool(wanted))
     for text in model.warnings:
         left_out.note("warnings of MuJoCo", " ".join(text.split()))

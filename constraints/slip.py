@@ -161,18 +161,21 @@ class OfSurfaces:
     turned : whether the first surface is fixed in body j instead of body i
     side : 1 or -1, the choice between two sets of tangents; they are smooth functions of the normal except where it is
         along -z (for side 1) or z (for side -1) of the frame of the first surface
+    across : (3,) for bodies that move in a plane, its normal in the axes of frame i: tangents are then in the plane and
+        along its normal; None for other bodies
     """
 
     kinds: tuple[str, str]
     turned: bool
     side: int = 1
+    across: tuple[float, ...] | None = None
 
     size = 2
 
     @property
     def has_sides(self) -> bool:
         """Whether the normal may have any direction relative to the first surface, so that `side` must be chosen."""
-        return self.kinds[0] != "plane"
+        return self.kinds[0] != "plane" and self.across is None
 
     def side_of(self, height: float) -> int:
         """Return the value of `side`, 1 or -1, for which the tangents are smooth near a pose.
@@ -188,12 +191,13 @@ class OfSurfaces:
         """
         one, two = (j, i) if self.turned else (i, j)
         normal, point = self._normal_and_point(one, two, numbers)
-        # The normal of a plane is fixed in its frame.
-        flat = not self.has_sides
-        return [
-            _translational_slip(i, j, tangent, point)
-            for tangent in ((one.rotation[:, X], one.rotation[:, Y]) if flat else tangents(one, normal, self.side))
-        ]
+        if self.kinds[0] == "plane":  # its normal is fixed in its frame
+            directions = one.rotation[:, X], one.rotation[:, Y]
+        elif self.across is None:
+            directions = tangents(one, normal, self.side)
+        else:
+            directions = tangents_of_plane(i.rotation @ np.array(self.across), normal)
+        return [_translational_slip(i, j, direction, point) for direction in directions]
 
     def _normal_and_point(self, i: Any, j: Any, radii: Sequence[Any]) -> tuple[Vector, Vector]:
         """Return the unit normal (3,) from the first to the second surface, and the contact point (3,), m.
@@ -230,21 +234,31 @@ class OfGap:
     point : function of (t, frames) that returns the contact point (3,) in the inertial frame, m
     source : a function whose closure contains all user functions involved
     side : as in `OfSurfaces`, with respect to z of frame i
+    across : as in `OfSurfaces`
     """
 
     gap: Callable[..., Sequence[Jet]]
     point: Callable[[Any, Sequence[Any]], Vector]
     source: Callable[..., Any]
     side: int = 1
+    across: tuple[float, ...] | None = None
 
     size = 2
-    has_sides = True
+
+    @property
+    def has_sides(self) -> bool:
+        """Whether the normal may have any direction relative to body i, so that `side` must be chosen."""
+        return self.across is None
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
         """Return the two components of slip, m/s, along the tangents of the contact; `numbers` are not used."""
         normal = self._normal(t, i, j)
         point = self.point(t, [_constant_frame(one) for one in (i, j)])
-        return [_translational_slip(i, j, tangent, point) for tangent in tangents(i, normal, self.side)]
+        if self.across is None:
+            directions = tangents(i, normal, self.side)
+        else:
+            directions = tangents_of_plane(i.rotation @ np.array(self.across), normal)
+        return [_translational_slip(i, j, direction, point) for direction in directions]
 
     def _normal(self, t: Any, i: Any, j: Any) -> Vector:
         count = len(j.position[0].gradient)
@@ -280,6 +294,17 @@ def tangents(frame: Any, normal: Vector, side: int) -> tuple[Vector, Vector]:
     first = frame.rotation @ np.array([1.0 - x * x / denominator, part, -x * side], dtype=object)
     second = frame.rotation @ np.array([part, 1.0 - y * y / denominator, -y * side], dtype=object)
     return first, second
+
+
+def tangents_of_plane(across: Vector, normal: Vector) -> tuple[Vector, Vector]:
+    """Return two unit tangents perpendicular to a unit normal (3,), of which the first is perpendicular to `across`.
+
+    For bodies that move in a plane with the normal `across` (3,), the first tangent is in this plane, and the second
+    along its normal. All vectors are in the inertial frame.
+    """
+    first = np.cross(across, normal)
+    first = first / np.sqrt(first @ first)
+    return first, np.cross(normal, first)
 
 
 Slip = AlongAxis | AboutAngle | AboutCrossAxis | AboutPoint | OnPlane | OfSurfaces | OfGap

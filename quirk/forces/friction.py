@@ -6,6 +6,7 @@ components. The faces and edges of a bounded surface, such as a box, are called 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..bodies import rotation
-from ..constraints import Contact, Joint, OneSided, Planar, PointOnPlane, Spherical, Universal
+from ..bodies.body import Body
+from ..constraints import Constraint, Contact, Joint, OneSided, Planar, PointOnPlane, Spherical, Universal
 from ..constraints.constraint import initial_point
 from ..constraints.primitives import Z
 from ..constraints.relation import FORCE
@@ -21,9 +23,12 @@ from ..constraints.slip import AboutPoint, AlongAxis, OfGap, OfSurfaces, OnPlane
 from ..errors import InputError
 from ..util import validate
 from .place import Place
+from .plane_of_motion import plane_of_motion
 from .slip_direction import friction_direction
 from .stick_slip import ACROSS, ALONG, NORMAL, WHOLE, LoadShare, StickSlip
 
+# Number of decimals of the normal of a plane in the axes of a body, so that equal normals share machine code.
+DECIMALS = 12
 KINDS = "Revolute, Prismatic, Cylindrical, Spherical, PointOnLine, PointOnPlane or Planar"
 
 
@@ -176,6 +181,25 @@ class Friction(StickSlip):
         begins : whether slip below `floor` is that at the onset of sliding, whose direction may turn
         """
         return _sliding(self, direction, floor, side, part, self.shares if shares is None else shares, begins)
+
+    def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Friction:
+        """Return the element for a system.
+
+        If its constraints keep both bodies in a plane, one tangent of a contact is in this plane and the other across
+        it, so that friction across the plane, which has no effect, is not mixed with that along the motion.
+        """
+        slip = self.slip
+        if not isinstance(slip, OfSurfaces | OfGap) or (isinstance(slip, OfSurfaces) and slip.kinds[0] == "plane"):
+            return self
+        normal, (body, frame), across = (
+            plane_of_motion([self.on.body_i, self.on.body_j], constraints),
+            self.ends[0],
+            None,
+        )
+        if normal is not None:
+            in_frame = (rotation.matrix(body.orientation) @ frame.matrix).T @ normal
+            across = tuple((np.round(in_frame, DECIMALS) + 0.0).tolist())
+        return self if across == slip.across else self.with_values({"slip": replace(slip, across=across)})
 
     def on_part(self, part: int) -> Friction:
         """Return the friction element for face or edge `part` of a bounded surface, otherwise the element itself."""

@@ -148,7 +148,7 @@ def _replacement_record(part: Any, system: System, actions: Mapping[tuple[str, i
         if isinstance(part, StickingBall):
             return {**name, "by": "sticking", **sticks, "value": list(part.value)}
         sticks |= {"side": _side(held.slip), "part": part.friction.part}
-        if part.friction.takes != NORMAL:
+        if isinstance(part.friction, Friction) and part.friction.takes != NORMAL:
             sticks["shares"] = [list(share) for share in part.friction.shares]
         return {**name, "by": "sticking", **sticks}
     if isinstance(part, Friction) and isinstance(own, Friction):

@@ -173,8 +173,7 @@ def _sensitivities(result: Result, root: Any, run: Any, data: Any, array: Any) -
     ends = np.cumsum([len(segment.time) for segment in result.segments])
     found = np.split(np.moveaxis(flat, -1, 1), ends[:-1])
     later = array(root, "event_time_by", (len(result.events), D), False)
-    times = {(event.time, event.name): row for event, row in zip(result.events, later, strict=True)}
-    return Sensitivities(result, parameters, found, times)
+    return Sensitivities(result, parameters, found, later)
 
 
 def _same(first: Any, second: Any) -> bool:

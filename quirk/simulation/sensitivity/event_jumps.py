@@ -10,7 +10,8 @@ parameters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ from .change import FRAME, ParameterChange, after_replacements, as_changes, as_m
 from .geometry_derivatives import explicit_changes, gap_changes
 from .impulses import after_impulse
 from .part_parameters import GAP
-from .slipping import limit_time, slip_end_time
+from .slipping import limit_time, slip_end_time, unloading_time
 
 OWNER = "simulate: sensitivities"
 # Simultaneous events stay simultaneous if the variations of their times differ by less than this fraction.
@@ -61,6 +62,7 @@ class Jump:
     Attributes
     ----------
     later : (D,) derivative of the time of the event with respect to the parameters, s per unit
+    unloaded : (D,) derivatives of the times at which the loads of contacts fall to zero, s per unit, by name of contact
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Jump:
         )
         self._integrators = integrators
         self.later = np.zeros(len(changes))
+        self.unloaded: dict[str, np.ndarray] = {}
 
     def point(self) -> Point:
         """Return the operating point (model, state and time) just before the event."""
@@ -92,8 +95,11 @@ class Jump:
         point = self.point()
         bodies, internal = as_motions(model, before.end, variations)
         relevant = [guard for guard in before.events if not self._continuous(guard)]
-        if relevant:
-            self.later = self._event_time(point, bodies, internal, relevant)
+        if before.events:
+            at = self._derivatives(point, bodies, internal)
+            if relevant:
+                self.later = self._event_time(at, relevant)
+            self.unloaded = self._unloading_times(at)
         if before.is_continuous_with(after):
             return variations
         same = np.array_equal(before.end, after.start)
@@ -172,28 +178,57 @@ class Jump:
         point.differential = integrator.differential
         return point
 
-    def _event_time(
-        self, point: Point, bodies: np.ndarray, internal: np.ndarray, event_functions: Sequence[EventFunction]
-    ) -> np.ndarray:
-        """Return the variations (D,) of the time of the event with respect to D parameters, s per unit.
+    def _derivatives(self, point: Point, bodies: np.ndarray, internal: np.ndarray) -> QuantityDerivatives:
+        """Return the derivatives of the motion with respect to D parameters at the operating point before the event.
 
-        `point` is the operating point just before the event, `bodies` (n, 12, D) and `internal` (k, D) are the
-        variations of the states of n bodies and k internal variables, and `event_functions` are the event functions
-        that are zero.
+        `bodies` (n, 12, D) and `internal` (k, D) are the variations of the states of n bodies and k internal variables.
         """
         directions = directions_at(point.model, self._changes, point.t)
         directions.bodies[:], directions.internal[:] = bodies, internal
-        at = QuantityDerivatives(point, point.variation(directions))
+        return QuantityDerivatives(point, point.variation(directions))
+
+    @staticmethod
+    def _along_flow(point: Point) -> QuantityDerivatives:
+        """Return the derivatives of the motion with respect to time, as a single direction, at an operating point."""
+        along = Directions.none(point.model, 1)
+        along.bodies[:], along.internal[: point.internal], along.time[:] = (
+            _flow(point)[..., None], point.internal_rates[:, None], 1.0,
+        )  # fmt: skip
+        return QuantityDerivatives(point, point.variation(along))
+
+    def _event_time(self, at: QuantityDerivatives, event_functions: Sequence[EventFunction]) -> np.ndarray:
+        """Return the variations (D,) of the time of the event with respect to D parameters, s per unit.
+
+        `at` are the derivatives of the motion just before the event with respect to the parameters, and
+        `event_functions` are the event functions that are zero.
+        """
         by_guard = [
             self._of_friction(at, guard) if _of_slip(guard) else self._of_guard(at, guard) for guard in event_functions
         ]
         for change in by_guard[1:]:
             if np.abs(change - by_guard[0]).max() > AT_ONCE * np.abs(by_guard[0]).max():
                 raise InputError(
-                    f"{OWNER}: {self._named} occur together at t = {point.t:g} s, and their order depends on the "
+                    f"{OWNER}: {self._named} occur together at t = {at.point.t:g} s, and their order depends on the "
                     "parameters: no derivative exists"
                 )
         return by_guard[0]
+
+    def _unloading_times(self, at: QuantityDerivatives) -> dict[str, np.ndarray]:
+        """Return the variations (D,) of the times at which loads of contacts fall to zero, by name of contact.
+
+        `at` are the derivatives of the motion just before the event with respect to D parameters.
+        """
+        of_name = {
+            _name_of(guard): guard.quantity
+            for guard in self._before.events
+            if isinstance(guard.key, tuple) and guard.key[2] == "push"
+        }
+        flow = self._along_flow(at.point) if of_name else None
+        return {
+            name: unloading_time(at, flow, load)
+            for name, load in of_name.items()
+            if flow is not None and isinstance(load, Reading)
+        }
 
     def _of_guard(self, derivatives: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
         rate, change = self._quantity(derivatives, guard)
@@ -250,14 +285,7 @@ class Jump:
         if guard.key[2] == "slip":
             return slip_end_time(derivatives, str(guard.key[0]))
         assert isinstance(guard.quantity, Reading)
-        point = derivatives.point
-        along = Directions.none(point.model, 1)
-        along.bodies[:], along.internal[: point.internal], along.time[:] = (
-            _flow(point)[..., None], point.internal_rates[:, None], 1.0,
-        )  # fmt: skip
-        return limit_time(
-            derivatives, QuantityDerivatives(point, point.variation(along)), guard.quantity, self._changes
-        )
+        return limit_time(derivatives, self._along_flow(derivatives.point), guard.quantity, self._changes)
 
     def _of_gap(self, gap: Gap) -> tuple[Inputs, np.ndarray]:
         """Return the derivatives, with respect to D parameters, of the frames and of the k constants of a gap.
@@ -276,6 +304,10 @@ class Jump:
 def _of_slip(guard: EventFunction) -> bool:
     """Whether an event is the beginning or the end of slip."""
     return isinstance(guard.key, tuple) and guard.key[2] in ("slip", "cone")
+
+
+def _name_of(guard: EventFunction) -> str:
+    return str(guard.key[0] if isinstance(guard.key, tuple) else guard.key)
 
 
 def _of_border(guard: EventFunction) -> bool:
@@ -307,14 +339,20 @@ def _flow(point: Point) -> np.ndarray:
     return rates
 
 
-def times_of(jumps: Sequence[Jump]) -> Mapping[tuple[float, str], np.ndarray]:
-    """Return the derivatives (D,) of the times of events with respect to D parameters.
+def derivatives_of_times(events: Iterable[Any], jumps: Sequence[Jump], count: int) -> np.ndarray:
+    """Return the derivatives (events, D) of the times of the events of a run with respect to D = `count` parameters.
 
-    The keys of the returned dict are pairs of time (s) and name of the event.
+    `events` are the rows of `result.events`, and `jumps` the events between the intervals of the run. Changes of
+    contacts and friction that follow from an event have its derivative.
     """
     by_event: dict[tuple[float, str], np.ndarray] = {}
+    by_time: dict[float, np.ndarray] = {}
     for jump in jumps:
-        for guard in jump._before.events:
-            name = guard.key[0] if isinstance(guard.key, tuple) else guard.key
-            by_event[jump._before.reached, str(name)] = jump.later
-    return by_event
+        time = jump._before.reached
+        names = [_name_of(guard) for guard in jump._before.events]
+        by_event.update({(time, name): jump.unloaded.get(name, jump.later) for name in names})
+        first = jump.unloaded.get(names[0], jump.later) if names else jump.later
+        by_time.setdefault(time, first)
+    none = np.zeros(count)
+    found = [by_event.get((event.time, event.name), by_time.get(event.time, none)) for event in events]
+    return np.reshape(found, (len(found), count))

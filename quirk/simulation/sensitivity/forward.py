@@ -31,7 +31,7 @@ from .change import (
     with_motions,
 )
 from .discontinuities import warn_of_jumps
-from .event_jumps import OWNER, Jump, times_of
+from .event_jumps import OWNER, Jump, derivatives_of_times
 from .parameters import Parameter
 from .sensitivities import Sensitivities
 
@@ -72,7 +72,8 @@ def sensitivities_of(
                 both = integrator, integrators[intervals[k + 1].plant]
                 jumps.append(Jump(result.system, intervals[k], intervals[k + 1], changes, both))
                 now = jumps[-1].across(end)
-    return Sensitivities(result, parameters, derivatives, times_of(jumps))
+    event_times = derivatives_of_times(result.events, jumps, len(changes))
+    return Sensitivities(result, parameters, derivatives, event_times)
 
 
 def _along(

@@ -45,9 +45,9 @@ class Sensitivities:
         result: Result,
         parameters: Sequence[Parameter],
         variations: Sequence[np.ndarray],
-        times: Mapping[tuple[float, str], np.ndarray],
+        event_times: np.ndarray,
     ) -> None:
-        self._times = times
+        self._event_times = event_times
         self.result, self._parameters, self._segments = result, tuple(parameters), tuple(variations)
         ends = np.cumsum([0, *(parameter.size for parameter in parameters)])
         self._quantities: dict[str, np.ndarray] = {}
@@ -198,11 +198,10 @@ class Sensitivity:
     def event_times(self) -> np.ndarray:
         """Derivatives (events, ...) of the times of `result.events`, s per unit.
 
-        The dots stand for the shape of the parameter.
+        The dots stand for the shape of the parameter. They are NaN where a contact opens that shares its load.
         """
-        times = self._sensitivities._times
-        by_event = [times[event.time, event.name][self.columns] for event in self._sensitivities.result.events]
-        return np.reshape(by_event, (len(by_event), *self.shape))
+        times = self._sensitivities._event_times
+        return times[:, self.columns].reshape(len(times), *self.shape)
 
     @property
     def columns(self) -> slice:

@@ -1,4 +1,4 @@
-"""Derivatives of the times at which slip begins or ends, with respect to D parameters."""
+"""Derivatives of the times at which slip begins or ends, and contacts open, with respect to D parameters."""
 
 from __future__ import annotations
 
@@ -48,6 +48,30 @@ def slip_end_time(derivatives: QuantityDerivatives, name: str) -> np.ndarray:
     acting, inputs = element.with_values({"direction": heading}), derivatives.variation.directions.laws.get(number, {})
     terms, moved = derivatives.coordinate_terms(acting, rows, element.coordinates.index("ahead"), inputs)
     return np.asarray(-moved[0] / terms[1])
+
+
+def unloading_time(derivatives: QuantityDerivatives, flow: QuantityDerivatives, load: Reading) -> np.ndarray:
+    """Return the derivative (D,) of the time at which the load of a contact falls to zero, s per unit of parameter.
+
+    The result is NaN where other contacts share the load.
+
+    Parameters
+    ----------
+    derivatives : derivatives of the motion with respect to the D parameters
+    flow : derivatives of the motion with respect to time, as a single direction
+    load : load of the contact
+    """
+    model = derivatives.point.model
+    if isinstance(load, Shared):
+        if any(load.offsets) or sorted(map(abs, load.weights[0])) != [0.0] * (len(load.weights[0]) - 1) + [1.0]:
+            return np.full(derivatives.variation.directions.count, np.nan)
+        name, row = load.rows[int(np.abs(load.weights[0]).argmax())]
+    else:
+        assert load.of is not None
+        name, row = load.of.name, 0
+    place = model.joint_rows[name].start + row
+    change, rate = (along.variation.tangent.multipliers[:, place] for along in (derivatives, flow))
+    return np.asarray(-change / rate)
 
 
 def limit_time(

@@ -50,11 +50,11 @@ MOST_NAMED = 4
 class ContactLoadWarning(UserWarning):
     """Warning that loads of contacts or sticking joints violate the law of friction.
 
-    There are three causes. Contacts that share a load with sliding contacts may stick only with loads that change the
+    There are four causes. Contacts that share a load with sliding contacts may stick only with loads that change the
     sliding friction, and so the acceleration of the slip; the reported loads are then outside the friction cones. A
     contact may slip without friction in a run, if forces and accelerations let it stick but the motion does not;
     friction then stops each slip as it begins. The efforts of sticking joints that share a load may exceed the limits
-    of their friction.
+    of their friction. Where bodies that share loads turn, a run may notice too late that the loads pass a limit.
     """
 
 

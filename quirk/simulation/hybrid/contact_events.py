@@ -140,6 +140,12 @@ class Contacts:
             *self._ropes.guards(base, contact_state.ropes),
         ]
 
+    def with_present_weights(
+        self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration, contact_state: ContactState
+    ) -> ContactState | None:
+        """Return a contact state with the weights of shared loads at a state; `ImpactResolver.with_present_weights`."""
+        return self._settling.with_present_weights(t, y, angles, base, contact_state)
+
     def check_watched(self, guards: Iterable[EventFunction], contact_state: ContactState) -> None:
         """Raise an InputError if one of the event functions `guards` depends on a load that several contacts share.
 

@@ -28,7 +28,17 @@ from ..kernels.minimum_norm import RedundantRows
 from ..solver.minimum_norm_loads import no_redundant_rows
 from ..solver.solver import Solver
 from ..symbolic.tables_of_readings import flat_readings
-from .event_functions import MOST_CROSSINGS, MOST_SAMPLES, NOTED, WAY, WHEN, WHICH, WatchedTables, WatchedTurns
+from .event_functions import (
+    MOST_CROSSINGS,
+    MOST_SAMPLES,
+    NOTED,
+    WAY,
+    WHEN,
+    WHICH,
+    WatchedTables,
+    WatchedTurns,
+    quantities_at,
+)
 
 # For event functions by key: sign, rate at a crossing that has just happened, largest magnitude so far, and natural
 # scale.
@@ -158,6 +168,33 @@ class EventMonitor:
             )
             known = guard.dimension != Dimension.UNKNOWN
             table.natural_scale[e] = max(natural, abs(guard.level)) if known else 0.0
+
+    def values(self, solver: Solver, t: float, y: np.ndarray) -> np.ndarray:
+        """Return the values (Q,) of all Q event functions at time t (s) and state y (13 n + k,), in the run's order."""
+        found = np.zeros(2 * len(self.guards))
+        with self.laws.calling(), solver.applied.calling():
+            quantities_at(solver.mechanism, self.table, t, solver.slots.state_to_lanes(y), found)
+        return found[::2]
+
+    def renew_weights(self, guards: Sequence[EventFunction], solver: Solver) -> bool:
+        """Replace the weights of multipliers in all readings by those of `guards`; return whether this was possible.
+
+        It is possible if both have the same event functions, apart from the values of these weights.
+        """
+        renewed = sorted(guards, key=lambda guard: isinstance(guard.quantity, Reading))
+        if [guard.key for guard in renewed] != [guard.key for guard in self.guards]:
+            return False
+        readings = [guard.quantity for guard in renewed if isinstance(guard.quantity, Reading)]
+        own, new = self.table.readings, flat_readings(readings, solver.model, solver.tables, solver.applied.table)
+        same = ("kind", "entries", "multipliers", "slides", "followed")
+        if not all(np.array_equal(getattr(own, name), getattr(new, name)) for name in same):
+            return False
+        if own.margins.shape != new.margins.shape:
+            return False
+        for name in ("numbers", "weights", "margins"):
+            getattr(own, name)[:] = getattr(new, name)
+        self.guards = renewed
+        return True
 
     def trouble(self, t: float, since: float | None = None) -> Exception | None:
         """Return the exception for an event function that is not finite at time t (s), or None.

@@ -174,3 +174,39 @@ def test_a_box_on_four_feet_and_a_brake_are_pushed_until_all_slip(length, mass):
     np.testing.assert_allclose(drags[:, rest, 0].sum(axis=0) + effort[rest], -10 * result.time[rest] / time, atol=1e-9)
     assert (np.abs(effort[rest]) <= 4.0 * (1 + 1e-9)).all()
     assert (np.linalg.norm(drags, axis=2) <= 0.2 * loads[:, :, 2] * (1 + 1e-9) + 1e-9).all()
+
+
+def coupled_sliders(axis, hold, order):
+    """Two coupled sliders that friction holds, one of them with two of it; and two linked ones that are pulled.
+
+    One of the latter slides on a coupled one. The friction of each is in proportion to the weight that it carries.
+    """
+    axis = np.array(axis)
+    down = np.cross(axis, [0.3, 1.0, 0.2])
+    down /= np.linalg.norm(down)
+    places = {"one": 0.0, "two": 1.0, "rider": 1.0, "last": 3.0}
+    _, two, rider, last = bodies = [Body.box(name, 1.0, [0.1] * 3, position=x * axis) for name, x in places.items()]
+    below = dict(zip(bodies, (GROUND, GROUND, two, GROUND), strict=True))
+    rails = [quirk.Prismatic(f"rail {body.name}", below[body], body, point=body.position, axis=axis) for body in bodies]
+    rubs = [quirk.Friction(f"rub {rail.name}", rail, mu) for rail, mu in zip(rails, (0.15, 0.4, 0.1, 0.1), strict=True)]
+    rubs.append(quirk.Friction("rub again", rails[0], 0.15))
+    items = [
+        quirk.Coupling("rod", rails[0], rails[1], coefficients=[0, -0.7]),
+        quirk.Distance("link", rider, last),
+        quirk.JointForce("hold", rails[0], hold),
+        quirk.JointForce("pull", rails[2], Motion.polynomial([0, 1.0])),
+    ]
+    return quirk.System([*bodies, *rails, *rubs[::order], *items], gravity=10.0 * down)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("hold", [4.0, 6.0, 7.5])
+@pytest.mark.parametrize("axis", [[1, 0, 0], [0.6, -0.48, 0.64]])
+def test_friction_that_does_not_affect_other_loads_slides_alone(axis, hold, order):
+    """The limits of rider and last, 1 N each, are reached at 2 s; the coupled sliders hold on."""
+    result = quirk.simulate(coupled_sliders(axis, hold, order), 2.5, output=0.5)
+    np.testing.assert_allclose(result.events.time, [2.0], rtol=1e-9)
+    np.testing.assert_allclose(result["one"].velocity, 0.0, atol=1e-12)
+    # The force on both beyond their friction is t - 2.
+    travel = np.array(axis) @ (result["rider"].position[-1] - result["rider"].position[0])
+    assert travel == pytest.approx(0.5**3 / 12, rel=1e-7)

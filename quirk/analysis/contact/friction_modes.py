@@ -367,12 +367,12 @@ def _keeps_direction(
 def _begins_still(
     before: FrictionMode | None, element: FrictionElement, heading: tuple[float, ...], side: int, floor: float
 ) -> bool:
-    """Whether friction that has begun to slide is not yet faster than `floor`, m/s, and goes on as it began.
+    """Whether friction that has begun to slide is still slower than `floor`, m/s, and goes on as it began.
 
     `before` is its previous sliding state or None, `element` has its present slip, in the direction `heading`, and
     `side` is the side of the first surface.
     """
-    slips = element.slip_direction is not None and element.slip_speed < (1 - ROUND_OFF) * FASTER * floor
+    slips = element.slip_direction is not None and element.slip_speed < floor
     begun = before is not None and before.reversal_speed > 0.0 and before.side == side
     return slips and begun and before is not None and not _has_reversed(heading, before.direction)
 

@@ -16,7 +16,8 @@ from quirk.forces.joint_friction import JointFriction
 from ..model.friction_normal_load import NormalLoad
 from .contact_modes import DEPENDENT, ContactModes, FrictionElement
 
-# Least diagonal entry or element of the projector onto load redistributions for which rows share load.
+# Least diagonal entry or element of the projector onto load redistributions for which rows share load; and least change
+# of a bearing force, per unit force or of the largest change, that is not round-off.
 MIN_SHARE = 1e-6
 
 
@@ -103,7 +104,7 @@ def unchanged(sliding: Sequence[FrictionElement], redistributions: np.ndarray) -
     if not changes:
         return np.eye(redistributions.shape[1])
     _, sizes, right = np.linalg.svd(np.concatenate(changes) @ redistributions, full_matrices=True)
-    return np.asarray(right[int((sizes > MIN_SHARE * np.abs(changes).max()).sum()) :].T)
+    return np.asarray(right[int((sizes > MIN_SHARE * max(1.0, np.abs(changes).max())).sum()) :].T)
 
 
 def load_distribution(

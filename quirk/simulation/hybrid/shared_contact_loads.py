@@ -106,7 +106,7 @@ class SharedContactLoads:
         if not isinstance(load, NormalLoad):
             return False
         _, changes = load.bearings()
-        least = MIN_SHARE * np.linalg.norm(changes, axis=1).max()
+        least = MIN_SHARE * max(1.0, np.linalg.norm(changes, axis=1).max())
         return bool(np.abs(changes @ self._distribution.redistributions_within(group)).max() > least)
 
     def _is_sticking(self, group: Sequence[int]) -> bool:
@@ -201,7 +201,8 @@ class SharedContactLoads:
             row
             for element in elements
             for row in element.rows
-            if self._rows.W[row, row] == 0.0 and any(load.bearings()[1][:, row].any() for load in loads)
+            if self._rows.W[row, row] == 0.0
+            and any(np.abs(load.bearings()[1][:, row]).max() > MIN_SHARE for load in loads)
         ]
         return np.eye(len(self._rows.W))[:, blocked]
 

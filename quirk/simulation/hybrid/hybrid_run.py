@@ -36,7 +36,7 @@ from .run_pool import RunPool
 from .segment_store import SegmentStore
 from .step_history import StepHistory
 from .total_energy import total_energy
-from .turning_loads import TurningLoads
+from .turning_loads import KINDS, TurningLoads
 
 if TYPE_CHECKING:
     from quirk.io.checkpoints.rows import RowFile
@@ -444,8 +444,8 @@ class HybridRun:
         if self._current.hit:
             with DeferredInterrupt():  # all of it, or nothing
                 self._process_events(self._current.hit)
-        elif not more:
-            self._early_events(())
+        elif not more and self._turning.watches_limits:
+            self._early_events(())  # warns of limits that have been passed
         if self._rows is not None:
             self._rows.put(self._current.buffer)
         if self.trail is not None:
@@ -480,7 +480,7 @@ class HybridRun:
             self.trail.record_events(current)
         self._warn_of_shared_loads(hit)
         contact_keys = [key for key, _ in hit if isinstance(key, tuple)]
-        early = self._early_events(contact_keys) if contact_keys else set()
+        early = self._early_events(contact_keys) if any(key[2] in KINDS for key in contact_keys) else set()
         contact_keys, contact_state = [key for key in contact_keys if key not in early], self.contact_state
         directions = {key: direction for key, direction in hit if not isinstance(key, tuple)}
         if contact_keys:

@@ -39,16 +39,21 @@ class TurningLoads:
     ----------
     contacts : unilateral constraints and friction of the system
     length : characteristic length of the system, m
+
+    Attributes
+    ----------
+    watches_limits : whether the run watches limits of friction that shares loads
     """
 
     def __init__(self, contacts: Contacts, length: float) -> None:
         self._contacts, self._length = contacts, length
-        self._watches = self._has_warned = False
+        self._watches = self.watches_limits = self._has_warned = False
 
     def begin(self, run: Any, contact_state: ContactState, y: np.ndarray) -> None:
         """Begin with the weights in a contact state, which belong to the state y (13 n + k,)."""
         shared = [*(mode.margin for mode in contact_state.friction.values()), *contact_state.loads.values()]
         self._watches, self._y = any(map(_has_weights, shared)), y.copy()
+        self.watches_limits = any(isinstance(quantity, CommonMargin) for quantity in shared)
 
     def renewed(self, run: Any, base: Configuration, contact_state: ContactState) -> ContactState | None:
         """Give a run the weights that belong to its present state; return the contact state with them.

@@ -297,10 +297,9 @@ def tangents(frame: Any, normal: Vector, side: int) -> tuple[Vector, Vector]:
 
 
 def tangents_of_plane(across: Vector, normal: Vector) -> tuple[Vector, Vector]:
-    """Return two unit tangents perpendicular to a unit normal (3,), of which the first is perpendicular to `across`.
+    """Return the unit tangents of a contact with a unit normal (3,): in a plane of motion, and along its normal.
 
-    For bodies that move in a plane with the normal `across` (3,), the first tangent is in this plane, and the second
-    along its normal. All vectors are in the inertial frame.
+    `across` (3,) is the normal of the plane. All vectors are in the inertial frame.
     """
     first = np.cross(across, normal)
     first = first / np.sqrt(first @ first)

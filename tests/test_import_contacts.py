@@ -99,7 +99,7 @@ def test_collisions_of_urdf_and_sdf(tmp_path):
 
 
 def test_friction_is_that_of_the_geom_with_priority_and_none_with_dimension_one(tmp_path):
-    """The coefficients are those that MuJoCo gives its contacts; what it has beyond them is listed."""
+    """Coefficients agree with those of MuJoCo's contacts; friction that QuIRK lacks is listed."""
     path = tmp_path / "scene.xml"
     balls = {
         "larger": 'friction="0.8"',

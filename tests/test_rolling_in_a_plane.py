@@ -15,9 +15,9 @@ G = 9.81
 
 
 def disk_on_wheel(seed, plane, *, spatial):
-    """A disk on a hinged wheel, both of which roll; and the numbers by which they move.
+    """Return a system in which a disk rolls on a hinged wheel, and the numbers that determine its motion.
 
-    The bodies are planar ones, or hinged and kept in the plane by joints.
+    The bodies are planar, or bodies in space that joints keep in the plane.
     """
     rng = np.random.default_rng(seed)
     R, r, mass = rng.uniform(0.05, 0.3), rng.uniform(0.03, 0.2), rng.uniform(0.2, 3)

@@ -191,11 +191,8 @@ class Friction(StickSlip):
         slip = self.slip
         if not isinstance(slip, OfSurfaces | OfGap) or (isinstance(slip, OfSurfaces) and slip.kinds[0] == "plane"):
             return self
-        normal, (body, frame), across = (
-            plane_of_motion([self.on.body_i, self.on.body_j], constraints),
-            self.ends[0],
-            None,
-        )
+        (body, frame), across = self.ends[0], None
+        normal = plane_of_motion([self.on.body_i, self.on.body_j], constraints)
         if normal is not None:
             in_frame = (rotation.matrix(body.orientation) @ frame.matrix).T @ normal
             across = tuple((np.round(in_frame, DECIMALS) + 0.0).tolist())

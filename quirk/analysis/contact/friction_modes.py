@@ -365,16 +365,16 @@ def _keeps_direction(
 
 
 def _begins_still(
-    before: FrictionMode | None, element: FrictionElement, heading: tuple[float, ...], side: int, floor: float
+    before: FrictionMode, element: FrictionElement, heading: tuple[float, ...], side: int, floor: float
 ) -> bool:
-    """Whether friction that has begun to slide is still slower than `floor`, m/s, and goes on as it began.
+    """Whether friction has begun to slide and is still slower than `floor`, m/s, so that it slides on as it began.
 
-    `before` is its previous sliding state or None, `element` has its present slip, in the direction `heading`, and
-    `side` is the side of the first surface.
+    `before` is its previous sliding state, `element` has its present slip, in the direction `heading`, and `side` is
+    the side of the first surface.
     """
     slips = element.slip_direction is not None and element.slip_speed < floor
-    begun = before is not None and before.reversal_speed > 0.0 and before.side == side
-    return slips and begun and before is not None and not _has_reversed(heading, before.direction)
+    begun = before.reversal_speed > 0.0 and before.side == side
+    return slips and begun and not _has_reversed(heading, before.direction)
 
 
 def sliding_mode(
@@ -410,8 +410,7 @@ def sliding_mode(
         and sliding_before is not None
         and _is_ending(sliding_before, element.slip_speed)
     )
-    if _begins_still(sliding_before, element, heading, side, floor):
-        assert sliding_before is not None
+    if sliding_before is not None and _begins_still(sliding_before, element, heading, side, floor):
         return replace(sliding_before, slip_direction=heading, load_rows=load)
     level = ENDS * floor if element.slip_speed >= (1 - ROUND_OFF) * FASTER * ENDS * floor else floor
     if (

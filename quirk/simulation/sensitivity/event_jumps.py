@@ -218,17 +218,15 @@ class Jump:
 
         `at` are the derivatives of the motion just before the event with respect to D parameters.
         """
-        of_name = {
+        loads = {
             _name_of(guard): guard.quantity
             for guard in self._before.events
-            if isinstance(guard.key, tuple) and guard.key[2] == "push"
+            if isinstance(guard.quantity, Reading) and isinstance(guard.key, tuple) and guard.key[2] == "push"
         }
-        flow = self._along_flow(at.point) if of_name else None
-        return {
-            name: unloading_time(at, flow, load)
-            for name, load in of_name.items()
-            if flow is not None and isinstance(load, Reading)
-        }
+        if not loads:
+            return {}
+        flow = self._along_flow(at.point)
+        return {name: unloading_time(at, flow, load) for name, load in loads.items()}
 
     def _of_guard(self, derivatives: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
         rate, change = self._quantity(derivatives, guard)

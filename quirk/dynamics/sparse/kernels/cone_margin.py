@@ -28,7 +28,7 @@ LOADS = 3
 # successive weights.
 FIRST, GROWS, LAST = 1.0, 30.0, 1e13
 # Bound on the sum of all normal forces, as a multiple of the number of contacts times the largest component of the
-# initial loads; and the factor by which it is increased.
+# initial loads. A bound that may be what makes the margin negative is multiplied by FARTHER.
 BOUND, FARTHER = 100.0, 1e4
 # Maximum number of Newton steps at one weight; Newton decrement at which they end; and maximum number of halvings of a
 # step.

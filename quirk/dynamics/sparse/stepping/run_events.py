@@ -9,7 +9,7 @@ import numpy as np
 from quirk.events.names import Reading
 
 from ..solver.solver import Solver
-from .event_functions import AT_ZERO, NOTED, quantities_at, speeds
+from .event_functions import AT_ZERO, NOTED, speeds
 from .event_sides import AT_ZERO_STILL
 from .run_state import RunState
 from .watched_quantities import EventMonitor, distinct_crossings
@@ -71,10 +71,7 @@ class RunEvents:
             # Only the next run, with the constraints and forces then active, can evaluate it.
             table.at_speed[e] = speeds(np.array([np.nan]))[0]
             return
-        values = np.zeros(2 * len(watch.guards))
-        with watch.laws.calling(), solver.applied.calling():
-            quantities_at(solver.mechanism, table, t, solver.slots.state_to_lanes(y), values)
-        value, negligible = values[2 * e], AT_ZERO_STILL * table.scale[e]
+        value, negligible = watch.values(solver, t, y)[e], AT_ZERO_STILL * table.scale[e]
         table.side[e] = np.sign(value) if abs(value) > negligible else 0.0
 
     def note_none(self) -> None:

@@ -89,8 +89,8 @@ class TurningLoads:
         if not self._has_warned:
             warnings.warn(
                 f"{guard.title}: at t = {t:.9g} s it has passed the limit of its load: it shares loads, and the shares "
-                "have changed since the last event, as bodies have turned, so that this is noticed too late. Hold the "
-                "bodies by fewer contacts, or begin new runs from state_at() at shorter intervals",
+                "have changed since the last event, as bodies have turned, so that this is noticed too late: hold the "
+                "bodies by fewer contacts",
                 ContactLoadWarning,
                 stacklevel=outside(),
             )

@@ -6,7 +6,7 @@ The first word is the name of a part: a body, constraint or force of the system.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from ..constraints.angle import counts_turns
 from ..constraints.unilateral import Unilateral
 from ..errors import InputError
 from ..forces import ForceElement
+from ..forces.load_shares import ForcesOfRows, SharedRows
 from ..functions import degrees
 from ..util import validate
 from ..util.construction import remembered
@@ -88,12 +89,27 @@ class Shared(Reading):
     quantity : "share" for one force, N; "cone" for the margin of the friction cone, N
     rows : the h rows, each as the name of a constraint and the index of its row
     offsets : (k,) constants of the k forces; one force, or a normal load and two components of friction
-    weights : (k, h) coefficients of the forces with respect to the multipliers of the rows
+    weights : (k, h) coefficients of the forces with respect to the multipliers of the rows, at the last event
+    present : how the weights are computed at each state; None if they are constant
     """
 
     rows: tuple[tuple[str, int], ...] = ()
     offsets: tuple[float, ...] = ()
     weights: tuple[tuple[float, ...], ...] = ()
+    present: ForcesOfRows | None = None
+
+
+@dataclass(frozen=True)
+class KeptRows(Reading):
+    """Watched independence of the rows that a run keeps of those that share loads; zero where others must be kept.
+
+    Attributes
+    ----------
+    quantity : "kept rows"
+    shared : the rows that share loads
+    """
+
+    shared: SharedRows = field(default_factory=lambda: SharedRows((), (), ()))
 
 
 @dataclass(frozen=True)
@@ -112,14 +128,17 @@ class CommonMargin(Reading):
     members : names of the friction elements that stick
     rows : the h rows, each as the name of a constraint and the index of its row
     constants : (c,) constant part of the load
-    weights : (c, h) coefficients of one distribution of the load with respect to the multipliers of the rows
-    basis : (c, d) distributions with zero resultant, as columns; without the effect of sliding friction
+    weights : (c, h) coefficients of one distribution of the load with respect to the multipliers of the rows, at the
+        last event
+    basis : (c, d) distributions with zero resultant, as columns; without the effect of sliding friction, and without
+        the part that is computed at each state
     coefficients : (m,) coefficients of static friction; 0 for contacts that slide or have no friction
     sliding : (m,) name of the sliding friction element of each contact, or None
     joints : (b,) the joints with a limit in proportion to their load
     places : (b,) index of each of these joints among the m contacts
     bearings : (6 b, 6) bearing forces of these joints per unit of their force and torque, in axes of body i; the
         bearing forces due to the joint loads of the run are added to the components
+    present : how weights and basis are computed at each state; None if they are constant
     """
 
     members: tuple[str, ...] = ()
@@ -132,6 +151,7 @@ class CommonMargin(Reading):
     joints: tuple[Constraint, ...] = ()
     places: tuple[int, ...] = ()
     bearings: tuple[tuple[float, ...], ...] = ()
+    present: ForcesOfRows | None = None
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from ..constraints.slip import AboutPoint
 from ..constraints.sticking import Sticking, StickingBall
 from .element import ForceElement
 from .joint_friction import JointFriction, arm_of
+from .load_shares import LoadShares
 from .place import Place
 from .slip_direction import friction_direction
-from .stick_slip import LoadShare, StickSlip
+from .stick_slip import NO_SHARES, StickSlip
 
 
 class BallFriction(JointFriction):
@@ -81,7 +82,7 @@ class BallFriction(JointFriction):
         floor: float,
         side: int = 1,
         part: int = 0,
-        shares: tuple[LoadShare, ...] | None = None,
+        shares: LoadShares | None = None,
         begins: bool = False,
     ) -> JointFriction:
         """Return a copy of the friction in the sliding state.
@@ -98,7 +99,7 @@ class BallFriction(JointFriction):
         side: int = 1,
         part: int = 0,
         value: Any = None,
-        shares: tuple[LoadShare, ...] = (),
+        shares: LoadShares = NO_SHARES,
     ) -> Sticking:
         """Return the constraint that holds the bodies while the friction sticks.
 

@@ -22,10 +22,11 @@ from ..constraints.relation import FORCE
 from ..constraints.slip import AboutPoint, AlongAxis, OfGap, OfSurfaces, OnPlane, Slip
 from ..errors import InputError
 from ..util import validate
+from .load_shares import LoadShares
 from .place import Place
 from .plane_of_motion import plane_of_motion
 from .slip_direction import friction_direction
-from .stick_slip import ACROSS, ALONG, NORMAL, WHOLE, LoadShare, StickSlip
+from .stick_slip import ACROSS, ALONG, NORMAL, WHOLE, StickSlip
 
 # Number of decimals of the normal of a plane in the axes of a body, so that equal normals share machine code.
 DECIMALS = 12
@@ -119,7 +120,7 @@ class Friction(StickSlip):
             self.radii = np.array([one.radius, two.radius] if on.parts is None else on.numbers_of(0))
         # For contacts that share a load: names of the multipliers that determine the load of this contact, with
         # weights.
-        self.shares: tuple[LoadShare, ...] = ((on.name, 0, (1.0,)),) if self.takes == NORMAL else ()
+        self.shares = LoadShares(((on.name, 0, (1.0,)),) if self.takes == NORMAL else ())
         self.direction = np.zeros(self.slip.size)
         # Set by runs: arguments of `friction_direction`, and the magnitude of the force.
         self.floor, self.following, self.begins, self.size = 0.0, 0.0, 0.0, 0.0
@@ -165,7 +166,7 @@ class Friction(StickSlip):
         floor: float,
         side: int = 1,
         part: int = 0,
-        shares: tuple[LoadShare, ...] | None = None,
+        shares: LoadShares | None = None,
         begins: bool = False,
     ) -> Friction:
         """Return a copy of the friction element in the sliding state, with an initial direction of slip.
@@ -212,7 +213,7 @@ def _sliding(
     floor: float,
     side: int,
     part: int,
-    shares: tuple[LoadShare, ...],
+    shares: LoadShares,
     begins: bool,
 ) -> Friction:
     known = {"direction": np.array(direction), "floor": floor, "slip": friction.on_side(side), "shares": shares}

@@ -18,8 +18,9 @@ from ..constraints.sticking import Sticking, StickingJoint
 from ..errors import InputError
 from ..util import validate
 from .joint_actuation import OfJoint, free_axis
+from .load_shares import LoadShares
 from .place import Place
-from .stick_slip import CONSTANT, LoadShare, StickSlip
+from .stick_slip import CONSTANT, NO_SHARES, StickSlip
 
 # Axes of the two angles of a universal joint: x of frame i and y of frame j.
 CROSS_AXES = {"rotation x": X, "rotation y": Y}
@@ -204,7 +205,7 @@ class JointFriction(OfJoint, StickSlip):
         floor: float,
         side: int = 1,
         part: int = 0,
-        shares: tuple[LoadShare, ...] | None = None,
+        shares: LoadShares | None = None,
         begins: bool = False,
     ) -> JointFriction:
         """Return a copy of the friction in the sliding state.
@@ -220,7 +221,7 @@ class JointFriction(OfJoint, StickSlip):
         side: int = 1,
         part: int = 0,
         value: Any = None,
-        shares: tuple[LoadShare, ...] = (),
+        shares: LoadShares = NO_SHARES,
     ) -> Sticking:
         """Return the constraint that holds the joint while the friction sticks.
 

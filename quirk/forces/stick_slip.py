@@ -14,20 +14,19 @@ from ..autodiff.jet import where
 from ..constraints.slip import OfGap, OfSurfaces, Slip
 from ..constraints.sticking import Sticking
 from .element import ForceElement
+from .load_shares import LoadShares
 from .place import Place
 
 # Kinds of normal load of friction: the force of a contact or joint normal to the surfaces; the force of a joint
 # perpendicular to an axis; the total force of a joint; the force of a joint along an axis; or a constant.
 NORMAL, ACROSS, WHOLE, ALONG, CONSTANT = range(5)
 
-# A constraint row on which the normal load of friction depends: name of the constraint, index of the row, and weights
-# of its multiplier: in the normal force of a contact (1,), or, where contacts share loads, in the change of force and
-# torque of a joint (6,), axes of body i.
-LoadShare = tuple[str, int, tuple[float, ...]]
-
 # Smallest cosine of the angle between the slip and its reference direction: at 60 degrees an event renews the reference
 # direction.
 COSINE = 0.5
+
+# A load that does not depend on other rows.
+NO_SHARES = LoadShares()
 
 
 class OfSlip(ForceElement):
@@ -97,7 +96,7 @@ class StickSlip(OfSlip):
         floor: float,
         side: int = 1,
         part: int = 0,
-        shares: tuple[LoadShare, ...] | None = None,
+        shares: LoadShares | None = None,
         begins: bool = False,
     ) -> Any:
         """Return the friction element in the sliding state.
@@ -113,7 +112,7 @@ class StickSlip(OfSlip):
         side: int = 1,
         part: int = 0,
         value: Any = None,
-        shares: tuple[LoadShare, ...] = (),
+        shares: LoadShares = NO_SHARES,
     ) -> Sticking:
         """Return the constraint that holds the bodies while friction sticks, by zero rates of slip components.
 
@@ -147,7 +146,7 @@ def sticking_elements(forces: Iterable[Any]) -> list[StickSlip]:
 
 @lru_cache(1024)
 def _sticking_constraint(
-    friction: StickSlip, which: tuple[int, ...], side: int, part: int, shares: tuple[LoadShare, ...]
+    friction: StickSlip, which: tuple[int, ...], side: int, part: int, shares: LoadShares
 ) -> Sticking:
     held = friction.on_part(part)
     return Sticking(held.with_values({"shares": shares}) if shares else held, friction.on_side(side), which)

@@ -325,10 +325,7 @@ class ContactLoads:
         places = [numbers.index(contact.number) for contact in sliding]
         for contact, place in zip(sliding, places, strict=True):
             assert contact.slides is not None
-            z[place] = sum(
-                weights[0] * multipliers[model.joint_rows[name].start + own_row]
-                for name, own_row, weights in contact.slides.shares
-            )
+            z[place] = self._segment.dynamics.shares[contact.slides.name][row, 0]
         rest = [k for k in range(len(numbers)) if k not in places]
         if not rest:
             return np.concatenate([z, none]), True

@@ -23,11 +23,14 @@ from ..constraints.unilateral import Unilateral
 from ..errors import InputError
 from ..events import Event
 from ..events.actions import Follow, Replace, replacing_actions
+from ..events.quantity import Gap
+from ..forces import ForceElement
 from ..forces.elastic_rope import ElasticRope
 from ..forces.flanks import Flanks
 from ..forces.friction import Friction
 from ..forces.joint_friction import JointFriction
-from ..forces.stick_slip import NORMAL, LoadShare
+from ..forces.load_shares import LeftOutRow, LoadShares, SharedRows
+from ..forces.stick_slip import NORMAL, SlipComponent
 from ..system.configuration import Configuration
 from ..system.system import System
 from .segment import Segment
@@ -149,11 +152,11 @@ def _replacement_record(part: Any, system: System, actions: Mapping[tuple[str, i
             return {**name, "by": "sticking", **sticks, "value": list(part.value)}
         sticks |= {"side": _side(held.slip), "part": part.friction.part}
         if isinstance(part.friction, Friction) and part.friction.takes != NORMAL:
-            sticks["shares"] = [list(share) for share in part.friction.shares]
+            sticks["shares"] = _record_of_shares(part.friction.shares)
         return {**name, "by": "sticking", **sticks}
     if isinstance(part, Friction) and isinstance(own, Friction):
         slides = {"direction": part.direction.tolist(), "floor": part.floor, "side": _side(part.slip)}
-        shares = [list(share) for share in part.shares]
+        shares = _record_of_shares(part.shares)
         return {**name, "by": "sliding", **slides, "part": part.part, "shares": shares, "begins": part.begins}
     if isinstance(part, JointFriction) and isinstance(own, JointFriction) and part.direction_of_slip:
         slides = {"direction": list(part.direction_of_slip), "floor": part.floor}
@@ -182,9 +185,38 @@ def directions_by_name(record: Mapping[str, Iterable[float]]) -> dict[str, tuple
     return {str(name): tuple(map(float, direction)) for name, direction in record.items()}
 
 
-def _shares_of(listed: Iterable[Any]) -> tuple[LoadShare, ...]:
-    """Return the constraint rows on which a normal load depends; files of earlier versions have a number as weight."""
-    return tuple((str(name), int(row), tuple(map(float, np.ravel(weights)))) for name, row, weights in listed)
+def _record_of_shares(shares: LoadShares) -> Any:
+    """Return the constraint rows on which a normal load depends as JSON data: their weights, or how to compute them."""
+    terms = [list(share) for share in shares.terms]
+    if shares.rows is None:
+        return terms
+    left_out = [[one.name, one.number, one.slips, one.side, one.part] for one in shares.rows.left_out]
+    kept, compliance = [list(row) for row in shares.rows.kept], list(shares.rows.compliance)
+    return {"terms": terms, "row": shares.row, "kept": kept, "left out": left_out, "compliance": compliance}
+
+
+def _shares_of(record: Any, system: System) -> LoadShares:
+    """Return the constraint rows on which a normal load depends from the data of `_record_of_shares`.
+
+    Files of earlier versions have a number as weight.
+    """
+    listed = record["terms"] if isinstance(record, dict) else record
+    terms = tuple((str(name), int(row), tuple(map(float, np.ravel(weights)))) for name, row, weights in listed)
+    if not isinstance(record, dict):
+        return LoadShares(terms)
+    kept = tuple((str(name), int(row)) for name, row in record["kept"])
+    left_out = tuple(_left_out(system, *one) for one in record["left out"])
+    return LoadShares(terms, SharedRows(kept, left_out, tuple(map(float, record["compliance"]))), int(record["row"]))
+
+
+def _left_out(system: System, name: str, number: int, slips: bool, side: int, part: int) -> LeftOutRow:
+    """Return a row that a run leaves out, from its name and numbers in a file."""
+    own: Any = system[name]
+    if slips:
+        law: ForceElement = SlipComponent(own.on_part(part), number, side)
+    else:
+        law = Gap(own, number, relation=None if own.parts is None else own.resting_gaps[part])
+    return LeftOutRow(name, int(number), bool(slips), int(side), int(part), law)
 
 
 def _side(slip: Any) -> int:
@@ -202,14 +234,14 @@ def _reconstructed(record: Mapping[str, Any], system: System, actions: Mapping[t
             which, value = tuple(int(c) for c in record["which"]), record.get("value")
             at = None if value is None else tuple(map(float, np.ravel(value)))
             return own.sticking(
-                which, int(record["side"]), int(record.get("part", 0)), at, _shares_of(record.get("shares", ()))
+                which, int(record["side"]), int(record.get("part", 0)), at, _shares_of(record.get("shares", ()), system)
             )
         case "sliding":
             direction, on = (
                 tuple(float(x) for x in record["direction"]),
                 (int(record["side"]), int(record.get("part", 0))),
             )
-            shares = None if record.get("shares") is None else _shares_of(record["shares"])
+            shares = None if record.get("shares") is None else _shares_of(record["shares"], system)
             begins = bool(record.get("begins", False))
             return own.sliding(direction, float(record["floor"]), *on, shares, begins)
         case "flank":

@@ -29,9 +29,7 @@ from ..analysis.contact.contact_kinematics import Gaps
 from ..analysis.contact.friction_modes import FrictionModes
 from ..bodies.state import State
 from ..dynamics.contact.load_sharing import MIN_SHARE, groups_by_projector
-from ..dynamics.dense.friction import share_of
 from ..dynamics.model.friction_normal_load import bearing_forces
-from ..dynamics.model.model import Model
 from ..errors import outside
 from ..forces import ForceElement, Friction, JointFriction
 from ..forces.stick_slip import NORMAL
@@ -138,7 +136,7 @@ class StickingLoads:
             multipliers = segment.dynamics.multipliers[row]
             present, ways = self._forces(multipliers, balancing)
             state = segment.state_at(row)
-            start = self._sliding(multipliers, present, ways, balancing, state)
+            start = self._sliding(row, present, ways, balancing, state)
             base = {name: load[row] for name, load in joint_loads.items()}
             for size, loads in zip(start, balancing.loads, strict=True):
                 for name, load in loads.items():
@@ -218,7 +216,7 @@ class StickingLoads:
 
     def _sliding(
         self,
-        multipliers: np.ndarray,
+        row: int,
         present: np.ndarray,
         ways: np.ndarray,
         balancing: BalancingLoads,
@@ -226,21 +224,21 @@ class StickingLoads:
     ) -> np.ndarray:
         """Return forces (d,) along the rows that the model lacks with which sliding friction has its normal loads.
 
-        The normal loads are those with which the run has computed the friction: of a contact, a weighted sum of the
-        model's `multipliers` (m,); of a joint, its load with a weighted sum of multipliers in addition. `state` is the
-        state of the bodies; for `present`, `ways` and `balancing` see `_forces`.
+        The normal loads are those with which the run has computed the friction at output index `row`. `state` is the
+        state of the bodies there; for `present`, `ways` and `balancing` see `_forces`.
         """
         model, length, changes, goals = self._segment.model, self._system.model.length, list[Any](), list[float]()
+        shares = self._segment.dynamics.shares
         ends = np.cumsum([0, *(len(member.own) for member in self._members)]).tolist()
         spans = [range(*pair) for pair in pairwise(ends)]
         for member, span in zip(self._members, spans, strict=True):
             if member.slides is not None:
                 changes.append(ways[span.start])
-                goals.append(float(_weighted(member.slides, multipliers, model)[0] - present[span.start]))
+                goals.append(float(shares[member.slides.name][row, 0] - present[span.start]))
         for friction in (element for element, _ in model.forces if isinstance(element, Friction)):
             if friction.takes != NORMAL and friction.shares:
                 R, unit = self._frictions.body_axes(friction, state), np.array([[1.0], [length]])
-                added = _weighted(friction, multipliers, model).reshape(2, 3) @ R.T
+                added = shares[friction.name][row].reshape(2, 3) @ R.T
                 loads = [each.get(friction.on.name, np.zeros((2, 3))) / unit for each in balancing.loads]
                 changes += [*np.reshape(loads, (len(loads), -1)).T]
                 goals += (added / unit).ravel().tolist()
@@ -403,12 +401,3 @@ class StickingLoads:
             if np.linalg.norm(across) > limit + AT_LIMIT * max(size, bound):
                 found.append(member.name)
         return found
-
-
-def _weighted(friction: Friction, multipliers: np.ndarray, model: Model) -> np.ndarray:
-    """Return the weighted sum (l,) of multipliers (m,) on which the normal load of sliding friction depends.
-
-    It has l = 1 component for a contact, and l = 6 for a joint; see `LoadShare`.
-    """
-    rows, weights = share_of(friction, model)
-    return np.asarray(multipliers[rows] @ weights)

@@ -76,7 +76,7 @@ class Observation:
         if self._evaluates:
             if solver.model.reads_angles:
                 solver.applied.refer(t, current.present_angles)
-            with self._monitor.laws.calling(), solver.applied.calling():
+            with self._monitor.calling(), solver.applied.calling():
                 quantities_at(solver.mechanism, self._monitor.table, t, y, self._out)
         else:
             self._laws_at(self._constants, self._kin, self._laws, t, y, self._out)

@@ -28,6 +28,8 @@ from quirk.dynamics.sparse.stepping.event_functions import quantities_at
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction, EventMonitor
 from quirk.errors import InputError, SwitchingError
 from quirk.events.quantity import Gap
+from quirk.forces import ForceElement
+from quirk.forces.load_shares import LeftOutRow
 from quirk.forces.stick_slip import SlipComponent, StickSlip
 from quirk.system.system import System
 
@@ -206,6 +208,21 @@ class Gaps:
         """Return the index of the constraint row for a closed gap `point` among the rows of its constraint."""
         return self.parts.get(point.constraint.name, point.number)
 
+    def left_out(self, index: int) -> LeftOutRow:
+        """Return a row, by its index among all gaps and slip components, as one that a run leaves out.
+
+        Its law holds for the part of a bounded surface that is in contact now.
+        """
+        count = len(self.contact_points)
+        if index < count:
+            point = self.contact_points[index]
+            law: ForceElement = point.at_rest.with_values(self._part_geometry(point.constraint, "numbers_of_gap"))
+            name, part = point.constraint.name, self.parts.get(point.constraint.name, 0)
+            return LeftOutRow(name, point.number, False, 1, part, law)
+        slip = self.slip_rows[index - count]
+        law, part = slip.component.with_values(self._part_geometry(slip.on, "radii")), self.parts.get(slip.on.name, 0)
+        return LeftOutRow(slip.component.name, slip.component.number, True, slip.side, part, law)
+
     def kinematics_at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> ContactKinematics:
         """Return all gaps and slip components of a system at time t (s).
 
@@ -258,7 +275,7 @@ class Gaps:
         if self.parts:
             self._select_parts(watch)
         out, lanes = np.zeros(2 * count), solver.slots.state_to_lanes(y)
-        with watch.laws.calling(), solver.applied.calling():
+        with watch.calling(), solver.applied.calling():
             known = quantities_at(solver.mechanism, watch.table, float(t), lanes, out)
         if not known:
             watch.table.end[:] = out

@@ -25,10 +25,11 @@ from quirk.events.names import CommonMargin, Reading, Shared
 from quirk.forces.ball_friction import BallFriction
 from quirk.forces.friction import Friction
 from quirk.forces.joint_friction import JointFriction
+from quirk.forces.load_shares import LoadShares
 from quirk.forces.stick_slip import (
     CONSTANT,
     COSINE,
-    LoadShare,
+    NO_SHARES,
     SlipAbove,
     SlipAhead,
     SlipBelow,
@@ -84,7 +85,7 @@ class FrictionMode:
     floor: float = 0.0
     side: int = 1
     margin: Shared | CommonMargin | None = None
-    load_rows: tuple[LoadShare, ...] = ()
+    load_rows: LoadShares = NO_SHARES
     reversal_speed: float = 0.0
     creep: float | None = None
     position: tuple[float, ...] | None = None
@@ -385,7 +386,7 @@ def sliding_mode(
     side: int,
     floor: float,
     before: FrictionMode | None,
-    load: tuple[LoadShare, ...],
+    load: LoadShares,
 ) -> FrictionMode:
     """Return the sliding state of a friction element.
 
@@ -398,7 +399,7 @@ def sliding_mode(
     side : side of the first surface, +1 or -1, on which slip components are smooth
     floor : slip, m/s, below which the direction of the friction force is constant
     before : previous state of the element, or None
-    load : rows that determine the normal load, each as (name of the constraint, row index, weight)
+    load : rows that determine the normal load
     """
     e = found.slip_directions[k]
     assert e is not None

@@ -132,7 +132,8 @@ def quantities(owner: str, argument: str, system: System, names: Iterable[Any]) 
 def _shares_sliding_load(constraint: Constraint, point: Point) -> bool:
     """Whether a contact on which bodies slide shares its load with other contacts."""
     frictions = (element for element, _ in point.model.forces if isinstance(element, Friction))
-    return any(name != constraint.name for f in frictions if f.on.name == constraint.name for name, _, _ in f.shares)
+    terms = (term for one in frictions if one.on.name == constraint.name for term in one.shares.terms)
+    return any(name != constraint.name for name, _, _ in terms)
 
 
 def rows_of(point: Point, element: ForceElement) -> tuple[int, ...]:

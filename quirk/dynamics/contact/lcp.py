@@ -16,6 +16,8 @@ import numpy as np
 DEPENDENT = 1e-12
 # Least fraction of a diagonal entry left after elimination of other columns for a column to count as independent.
 INDEPENDENT = 1e-8
+# A column is chosen before later ones if its distance from the span of those chosen is this fraction of the largest.
+WELL = 0.3
 # Largest violation, over the largest rate, of a solution; with a larger violation the problem has no solution.
 MAX_VIOLATION = 1e-9
 # Violation, over the largest rate, that a least-distance problem ignores, as rows that oppose each other may contradict
@@ -27,13 +29,23 @@ def independent_columns(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> n
     """Return a mask (c,) of columns of W (c, c), a maximal linearly independent set.
 
     The set contains all columns in the mask `first`, which must be independent, and further columns from the mask
-    `more`.
+    `more`: the first whose distance from the span of those before is at least WELL times the largest such distance.
     """
-    independent = first.copy()
-    for k in np.flatnonzero(more & ~first):
-        A = W[np.ix_(independent, independent)]
-        left = W[k, k] - (W[k, independent] @ np.linalg.solve(A, W[independent, k]) if independent.any() else 0.0)
-        independent[k] = left > INDEPENDENT * W[k, k]
+    independent, candidates = first.copy(), np.flatnonzero(more & ~first & (np.diag(W) > 0))
+    left = W[np.ix_(candidates, candidates)].copy()
+    if first.any():
+        coupling = W[np.ix_(first, candidates)]
+        left -= coupling.T @ np.linalg.solve(W[np.ix_(first, first)], coupling)
+    whole = np.diag(W)[candidates]
+    while len(candidates):
+        part = np.diag(left) / whole
+        if not part.max() > INDEPENDENT:
+            break
+        k = int(np.argmax(part >= WELL**2 * part.max()))
+        independent[candidates[k]] = True
+        left -= np.outer(left[:, k], left[k]) / left[k, k]
+        rest = np.arange(len(candidates)) != k
+        candidates, whole, left = candidates[rest], whole[rest], left[np.ix_(rest, rest)]
     return independent
 
 

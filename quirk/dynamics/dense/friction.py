@@ -21,12 +21,11 @@ from ..model.friction_normal_load import NormalLoad
 from ..model.model import Model
 from ..model.time_derivatives import PoseDerivatives
 from .joint_loads import joint_loads
+from .shared_rows import share_of
 
 Solve = Callable[[np.ndarray, np.ndarray], ConstrainedMotion]
 
 MOST_ITERATIONS, CONVERGED = 50, 1e-14
-# Number of components of the load of a joint: force and torque.
-LOAD = 6
 
 
 def with_friction(
@@ -63,15 +62,24 @@ def magnitudes(
         with_unit = element.with_values({"size": 1.0})
         units.append(exerted(with_unit, model.forces[k][1], PoseDerivatives.of(kin, 1), t, 0, kin.angles, kin.internal))
         answers.append(_motion(model, kin, [*acts[:k], units[-1], *acts[k + 1 :]], solve))
-    loads = [_load(model, t, kin, friction, base, answers) for friction in frictions.values()]
+
+    def motion(more: np.ndarray) -> ConstrainedMotion:
+        return _motion(model, kin, acts, solve, more)
+
+    loads = [
+        _load(model, t, kin, friction, base, answers, share_of(friction, model, t, kin, motion))
+        for friction in frictions.values()
+    ]
     sizes = (float(size) for size in _solved(loads))
     return dict(zip(frictions, zip(units, sizes, strict=True), strict=True))
 
 
-def _motion(model: Model, kin: Kinematics, acts: Sequence[Exerted], solve: Solve) -> ConstrainedMotion:
-    """Return the motion due to the loads `acts` of all force elements."""
-    force, torque = summed(model, (acting.loads[:, 0] for acting in acts))
-    return solve(force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque))
+def _motion(
+    model: Model, kin: Kinematics, acts: Sequence[Exerted], solve: Solve, more: np.ndarray | float = 0.0
+) -> ConstrainedMotion:
+    """Return the motion due to the loads `acts` of all force elements, and to `more` loads (n, 6), inertial frame."""
+    loads = np.hstack(summed(model, (acting.loads[:, 0] for acting in acts))) + more
+    return solve(loads[:, :3], np.einsum("nji,nj->ni", kin.rotation[:-1], loads[:, 3:]))
 
 
 # Function from the magnitudes of all friction elements to mu N and its gradient.
@@ -85,8 +93,9 @@ def _load(
     friction: Friction,
     base: ConstrainedMotion,
     answers: Sequence[ConstrainedMotion],
+    share: tuple[np.ndarray, np.ndarray],
 ) -> Load:
-    mu, (own, weights) = friction.coefficient, share_of(friction, model)
+    mu, (own, weights) = friction.coefficient, share
     if friction.takes == NORMAL:
         first = float(weights[:, 0] @ base.multipliers[own])
         slopes = np.array([weights[:, 0] @ answer.multipliers[own] - first for answer in answers])
@@ -111,18 +120,6 @@ def _load(
         return mu * N, mu * slopes
 
     return scaled
-
-
-def share_of(friction: Friction, model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows (k,) whose multipliers determine the normal load of a friction element, and their weights (k, l).
-
-    The weighted sum of these multipliers is the normal load of a contact, l = 1, or the difference of force and torque
-    of a joint, l = 6, axes of body i, from those of the run.
-    """
-    known = model.joint_rows
-    shares = [(known[name].start + row, weights) for name, row, weights in friction.shares if name in known]
-    width = 1 if friction.takes == NORMAL else LOAD
-    return np.array([row for row, _ in shares], dtype=np.int64), np.reshape([of for _, of in shares], (-1, width))
 
 
 def _solved(loads: Sequence[Load]) -> np.ndarray:

@@ -44,6 +44,8 @@ from .run_factory import RunFactory
 # If a gap may be negative by more than this, over the length of the system or in rad, a run also monitors when the gap
 # has become positive; from then on negative values are no longer tolerated.
 TOUCHING = 1e-12
+# Kind of the event at which a run keeps other rows of those that share loads.
+KEPT = "kept"
 
 
 class Contacts:
@@ -132,6 +134,10 @@ class Contacts:
             if slack > TOUCHING * unit:
                 far = Gap(point.constraint, point.number, -2.0 * slack)
                 functions.append(EventFunction((*point.key, "apart"), title, far, 1, True))
+        if contact_state.kept_rows is not None:
+            first = self._system[contact_state.kept_rows.shared.left_out[0].name]
+            kept = EventFunction((first.name, 0, KEPT), f"{first}", contact_state.kept_rows, -1, True)
+            functions.append(kept)
         functions += border_guards(self._system, contact_state.parts)
         functions += self._frictions.guards(contact_state.friction, contact_state.parts)
         return [
@@ -139,12 +145,6 @@ class Contacts:
             *self._flanks.guards(base, contact_state.flank_sides),
             *self._ropes.guards(base, contact_state.ropes),
         ]
-
-    def with_present_weights(
-        self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration, contact_state: ContactState
-    ) -> ContactState | None:
-        """Return a contact state with the weights of shared loads at a state; `ImpactResolver.with_present_weights`."""
-        return self._settling.with_present_weights(t, y, angles, base, contact_state)
 
     def check_watched(self, guards: Iterable[EventFunction], contact_state: ContactState) -> None:
         """Raise an InputError if one of the event functions `guards` depends on a load that several contacts share.

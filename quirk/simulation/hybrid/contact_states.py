@@ -12,7 +12,7 @@ from quirk.analysis.contact.friction_modes import FrictionMode
 from quirk.analysis.contact.rope_states import RopeState
 from quirk.dynamics.contact.coulomb import UNLOADED
 from quirk.dynamics.contact.impulse import Impulse
-from quirk.events.names import CommonMargin, Shared
+from quirk.events.names import CommonMargin, KeptRows, Shared
 from quirk.forces.stick_slip import StickSlip
 
 # Largest gap that counts as closed, relative to the length of the system or in rad.
@@ -51,6 +51,7 @@ class ContactState:
     ropes : state of elastic ropes with friction, by name
     shared_margins : keys of the gaps of sticking contacts that share a load; their common margin to the friction cones
         is monitored
+    kept_rows : watched independence of the rows kept of those that share loads; None if their dependence is constant
     redundant : keys of those gaps in `unloaded` that the rows of other constraints keep closed; they may share a load
     """
 
@@ -64,6 +65,7 @@ class ContactState:
     shared_margins: frozenset[tuple[str, int]] = frozenset()
     flank_sides: dict[str, int] = field(default_factory=dict)
     ropes: dict[str, RopeState] = field(default_factory=dict)
+    kept_rows: KeptRows | None = None
     redundant: frozenset[tuple[str, int]] = field(default=frozenset(), compare=False)
 
     def closed(self, name: str) -> bool:
@@ -118,6 +120,7 @@ class ContactState:
             self.shared_margins,
             tuple(sorted(self.flank_sides.items())),
             tuple(self.ropes.items()),
+            self.kept_rows,
         )
 
 

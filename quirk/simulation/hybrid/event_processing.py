@@ -22,7 +22,7 @@ from quirk.system.system import System
 
 from .changeable import Changeable
 from .changed_parts import CAUSE, CONTINUE, JUMPS, ChangedParts
-from .contact_events import Contacts
+from .contact_events import KEPT, Contacts
 from .contact_states import ContactState
 from .event_action_checks import actions_of, check_action
 from .event_actions import ActionExecutor, EventState
@@ -213,7 +213,7 @@ class EventProcessor:
             return self.contact_state.closed(key[0])
         if key[2] == RETURNS:
             return self.contact_state.flank_sides.get(key[0]) == 0
-        if key[2] in ("faster", "turned", "slow", "return", "apart"):
+        if key[2] in ("faster", "turned", "slow", "return", "apart", KEPT):
             return True
         return key[2] == "push" and key[:2] in self.contact_state.reloading
 

@@ -12,7 +12,7 @@ from quirk.analysis.contact.friction_modes import SLIP_FLOOR, FrictionMode, slid
 from quirk.dynamics.contact.contact_modes import DEPENDENT, ContactModes
 from quirk.dynamics.model.friction_normal_load import ConstantLoad
 from quirk.errors import outside
-from quirk.forces.stick_slip import StickSlip
+from quirk.forces.stick_slip import NO_SHARES, StickSlip
 from quirk.result.contact_loads import ContactLoadWarning
 
 from .contact_rows import ContactRows
@@ -94,7 +94,7 @@ def friction_modes_after_event(
                 if margin is None
                 else margin or None
             )
-            load = () if element.contact is not None else shares.load_rows(k)
+            load = NO_SHARES if element.contact is not None else shares.load_rows(k)
             friction_modes[friction.name] = FrictionMode(
                 independent, side=side, margin=cone, load_rows=load, creep=creep
             )

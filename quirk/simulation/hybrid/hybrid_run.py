@@ -36,7 +36,6 @@ from .run_pool import RunPool
 from .segment_store import SegmentStore
 from .step_history import StepHistory
 from .total_energy import total_energy
-from .turning_loads import KINDS, TurningLoads
 
 if TYPE_CHECKING:
     from quirk.io.checkpoints.rows import RowFile
@@ -93,7 +92,6 @@ class HybridRun:
             event.name for event in self._events if any(Effects(f).writes for f in functions_in(event.actions))
         }
         self._pool = RunPool(factory, self._contacts)
-        self._turning = TurningLoads(self._contacts, system.model.length)
         self._completed = SegmentStore()
         # Titles of parts whose functions read values that have changed since the first state of the present segment.
         self._stale: dict[str, None] = {}
@@ -137,7 +135,6 @@ class HybridRun:
             self._keep_start_of(plant, t, y, angles)
             raise
         self._plant, self._configuration = plant, configuration
-        self._turning.begin(self._current, self.contact_state, y)
         if self.trail is not None:
             self.trail.begin(len(self._completed.segments), self._plant, self._base, self.contact_state, t, y, angles)
 
@@ -399,7 +396,6 @@ class HybridRun:
         self._pool.recall(run, saved.kept_runs)
         self._factory.recall(saved.factory)
         run_snapshot.recall(self._current, saved.current)
-        self._turning.begin(self._current, self.contact_state, self._current.state)
         if self._current.present_time == self._factory.settings.start:
             # A change of loads at the start has replaced the state stored there.
             self._completed.clear()
@@ -444,8 +440,6 @@ class HybridRun:
         if self._current.hit:
             with DeferredInterrupt():  # all of it, or nothing
                 self._process_events(self._current.hit)
-        elif not more and self._turning.watches_limits:
-            self._early_events(())  # warns of limits that have been passed
         if self._rows is not None:
             self._rows.put(self._current.buffer)
         if self.trail is not None:
@@ -453,20 +447,6 @@ class HybridRun:
         if not more and not self.stopped:
             self._factory.check_motions(self._plant, self.reached)
         return more and not self.stopped
-
-    def _early_events(self, keys: Sequence[tuple[str, int, str]]) -> set[Any]:
-        """Return those of the keys of event functions that are zero only with weights of earlier poses.
-
-        The run is given the weights that belong to its present state; see `TurningLoads`.
-        """
-        if self.trail is not None:
-            return set()
-        renewed = self._turning.renewed(self._current, self._base, self.contact_state)
-        if renewed is None:
-            return set()
-        self._processor.contact_state = renewed
-        self._pool.renewed(self._current, renewed)
-        return self._turning.early(self._current, keys)
 
     def _process_events(self, hit: Sequence[tuple[Any, int]]) -> None:
         """Process the event functions that are zero: contacts first, then the user's events in order of declaration.
@@ -480,8 +460,6 @@ class HybridRun:
             self.trail.record_events(current)
         self._warn_of_shared_loads(hit)
         contact_keys = [key for key, _ in hit if isinstance(key, tuple)]
-        early = self._early_events(contact_keys) if any(key[2] in KINDS for key in contact_keys) else set()
-        contact_keys, contact_state = [key for key in contact_keys if key not in early], self.contact_state
         directions = {key: direction for key, direction in hit if not isinstance(key, tuple)}
         if contact_keys:
             now = self._processor.update_contacts(contact_keys, now, angles)

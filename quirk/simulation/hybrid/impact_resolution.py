@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from quirk.analysis.contact.contact_kinematics import ContactKinematics, Gaps
-from quirk.analysis.contact.friction_modes import SLIP_FLOOR, FrictionMode, FrictionModes
+from quirk.analysis.contact.friction_modes import SLIP_FLOOR, FrictionModes
 from quirk.bodies.rotation import matrix
 from quirk.bodies.state import State
 from quirk.constraints import Contact
@@ -24,6 +24,7 @@ from quirk.forces.stick_slip import StickSlip
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
+from .contact_rows import ContactRows
 from .contact_states import CLOSED_GAP, ContactState, Impact, ImpactOutcome, SpeedLimits, opening_threshold
 from .friction_after_event import friction_modes_after_event
 from .frictional_contact import FrictionalContactSolver
@@ -64,24 +65,6 @@ class ClosedGaps:
     unloading: np.ndarray
 
 
-class _AtRest(NamedTuple):
-    """Data of the last contact state at rest, from which the weights of shared loads can be computed again.
-
-    Attributes
-    ----------
-    indices, acting, sides : indices of the closed gaps, active friction elements, and the sides of their surfaces
-    modes, load_round_off : solution of the contact problem, and thresholds (r,) of round-off of the loads
-    friction : states of the friction elements in this contact state
-    """
-
-    indices: list[int]
-    acting: list[StickSlip]
-    sides: list[int]
-    modes: ContactModes
-    load_round_off: np.ndarray
-    friction: dict[str, FrictionMode]
-
-
 class ImpactResolver:
     """Solver for simultaneous impacts at all closed gaps whose surfaces approach each other.
 
@@ -104,7 +87,6 @@ class ImpactResolver:
         self._restitution = np.array([point.constraint.restitution for point in self._contact_points])
         self._frictionless = FrictionlessContactSolver(gaps, self._restitution)
         self._sequential = factory.options.get("impacts") == SEQUENTIAL
-        self._at_rest: _AtRest | None = None
 
     def resolve(
         self,
@@ -362,9 +344,7 @@ class ImpactResolver:
         )
         if modes.independent.any():
             y = frictional.stop(solver, t, y, rows, modes.independent)
-        shares = SharedContactLoads(
-            rows, modes, load_round_off, [self._contact_points[c].constraint.name for c in indices]
-        )
+        shares = self._shares(rows, modes, load_round_off, indices)
         friction_modes = friction_modes_after_event(t, rows, modes, slow, contact_state.friction, shares)
         friction_modes = self._frictions.with_positions(
             friction_modes, contact_state.friction, solver.model.auxiliary.state(y)
@@ -374,48 +354,19 @@ class ImpactResolver:
         sharing = frozenset(self._contact_points[c].key for row, c in enumerate(indices) if shares.shares_margin(row))
         dependent = dependent_columns(rows.W, modes.independent)
         redundant = unloaded & {self._contact_points[c].key for row, c in enumerate(indices) if dependent[row]}
-        state = ContactState(loaded, unloaded, friction_modes, loads, reloading=returns, shared_margins=sharing)
-        self._at_rest = _AtRest(indices, acting, rows.sides, modes, load_round_off, friction_modes)
+        state = ContactState(
+            loaded, unloaded, friction_modes, loads,
+            reloading=returns, shared_margins=sharing, kept_rows=shares.kept_rows,
+        )  # fmt: skip
         return y, replace(state, redundant=redundant)
 
-    def with_present_weights(
-        self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration, contact_state: ContactState
-    ) -> ContactState | None:
-        """Return a contact state in which shared loads have the weights that belong to a later state of the bodies.
-
-        Contacts and friction are as in `contact_state`, the last one that this object has computed; otherwise, or if
-        other tangents are now needed, the result is None. `t` is the time (s), `y` the state vector, `angles` (K, 3)
-        are the 1-2-3 angles of K joints, rad, and `base` are the active constraints and forces, without contacts.
-        """
-        known = self._at_rest
-        if known is None or known.friction is not contact_state.friction:
-            return None
-        instant = self._instant(t, y, angles, base)
-        self._gaps.select_parts(self._system.model.auxiliary.state(y), contact_state.parts)
-        rows = self._frictional.rows(instant.solver, t, y, instant.kinematics(y), known.indices, known.acting, True)
-        if rows.sides != known.sides:
-            return None
-        try:
-            shares = SharedContactLoads(
-                rows,
-                known.modes,
-                known.load_round_off,
-                [self._contact_points[c].constraint.name for c in known.indices],
-            )
-        except np.linalg.LinAlgError:  # rows that were independent no longer are
-            return None
-        slow = np.full(len(rows.indices), slip_limit(instant, y, rows))
-        present = friction_modes_after_event(t, rows, known.modes, slow, contact_state.friction, shares)
-        friction = {
-            name: replace(mode, margin=present[name].margin)
-            if mode.margin is not None and name in present and present[name].margin is not None
-            else mode
-            for name, mode in contact_state.friction.items()
-        }
-        loads, _ = self._monitored_loads(known.indices, known.modes, known.load_round_off, shares)
-        self._at_rest = known._replace(friction=friction)
-        return replace(
-            contact_state, friction=friction, loads={key: loads.get(key, of) for key, of in contact_state.loads.items()}
+    def _shares(
+        self, rows: ContactRows, modes: ContactModes, load_round_off: np.ndarray, indices: Sequence[int]
+    ) -> SharedContactLoads:
+        """Return the loads of contacts and friction; `indices` are the closed gaps, see `SharedContactLoads`."""
+        contacts = [self._contact_points[c].constraint for c in indices]
+        return SharedContactLoads(
+            rows, modes, load_round_off, contacts, lambda row: self._gaps.left_out(rows.indices[row])
         )
 
     def _tolerate_penetration(self, instant: ContactInstant, closed: ClosedGaps, outcome: ImpactOutcome) -> None:

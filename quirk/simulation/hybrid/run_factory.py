@@ -140,6 +140,11 @@ class RunFactory:
                         f"simulate: sensitivities: {element}: {element.on} takes part of a load that contacts share, "
                         "which is not differentiated"
                     )
+                if isinstance(element, Friction) and element.shares.rows is not None:
+                    raise InputError(
+                        f"simulate: sensitivities: {element}: contacts share its load, and their shares change as the "
+                        "bodies move relative to each other, which is not differentiated"
+                    )
         return self._solvers[plant]
 
     def new_solver(self, plant: CompiledModel) -> Solver:

@@ -62,13 +62,6 @@ class RunPool:
         if len(self._runs) > MOST_RUNS:
             self._runs.popitem(last=False)
 
-    def renewed(self, present: Any, contact_state: ContactState) -> None:
-        """Store the run object `present` for another contact state, whose weights of loads it has been given."""
-        key = next((key for key, (run, _) in self._runs.items() if run is present), None)
-        if key is not None:
-            del self._runs[key]
-            self._runs[key[0], contact_state.key] = present, contact_state
-
     def others(self, present: Any) -> list[tuple[Configuration, ContactState, Any]]:
         """Return configuration, contact state, and data such as the step size of all run objects but `present`."""
         return [

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from quirk.constraints import Constraint
 from quirk.dynamics.contact.contact_modes import DEPENDENT, ContactModes
 from quirk.dynamics.contact.load_sharing import (
     MIN_SHARE,
@@ -17,17 +18,23 @@ from quirk.dynamics.contact.load_sharing import (
 )
 from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
 from quirk.dynamics.sparse.kernels.cone_margin import LOADS
-from quirk.events.names import CommonMargin, Shared
-from quirk.forces.stick_slip import LoadShare, StickSlip
+from quirk.dynamics.sparse.kernels.friction_margin import BEARINGS
+from quirk.events.names import CommonMargin, KeptRows, Shared
+from quirk.forces.load_shares import LeftOutRow, LoadShares
+from quirk.forces.stick_slip import StickSlip
 
 from .contact_rows import ContactRows
 from .shared_margins import common_margin
+from .turning_rows import turning_rows
 
 # Forces below this fraction of the largest are round-off where there is no load.
 UNLOADED = 1e-12
 # Relative margin at which contacts that share a load are at their limit; and relative error of the weights of
 # multipliers.
 NEAR_LIMIT, NO_WEIGHT = 1e-11, 1e-13
+# Other rows are kept where a kept row carries LARGEST times the multiplier of a row left out, or GROWTH times as much
+# as at the last event.
+LARGEST, GROWTH = 20.0, 10.0
 
 
 class SharedContactLoads:
@@ -39,11 +46,17 @@ class SharedContactLoads:
     ----------
     rows, solution : the r rows of gaps and slip components, and the solution of their contact problem at a state
     load_round_off : (r,) thresholds of the forces along the rows, below which they are round-off of larger forces
-    contacts : names of the closed contacts, in the order of their rows
+    contacts : the closed contacts, in the order of their rows
+    left_out_row : function that returns a row as one that a run leaves out, from its index
     """
 
     def __init__(
-        self, rows: ContactRows, solution: ContactModes, load_round_off: np.ndarray, contacts: Sequence[str]
+        self,
+        rows: ContactRows,
+        solution: ContactModes,
+        load_round_off: np.ndarray,
+        contacts: Sequence[Constraint],
+        left_out_row: Callable[[int], LeftOutRow],
     ) -> None:
         self._rows, self._solution = rows, solution
         distribution = load_distribution(rows.W, solution, rows.elements, rows.compliance)
@@ -55,7 +68,7 @@ class SharedContactLoads:
         # Friction cones of contacts without load are round-off.
         largest = np.maximum(np.abs(solution.z).max(initial=0.0), load_round_off)
         self._largest = 10.0 ** np.ceil(np.log10(np.where(largest > 0, largest, np.finfo(float).tiny)))
-        name_of = {row: (name, 0) for row, name in enumerate(contacts)}
+        name_of = {row: (contact.name, 0) for row, contact in enumerate(contacts)}
         for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
             independent = [row for row in element.rows if solution.independent[row]]
             name_of |= {row: (friction.name, place) for place, row in enumerate(independent)}
@@ -75,6 +88,9 @@ class SharedContactLoads:
             for element, e in zip(rows.elements, solution.slip_directions, strict=True)
             if e is not None and element.contact is None
         ]
+        unloaded = [row for row in range(rows.contact_count) if not solution.active[row]]
+        unloaded = [row for row in unloaded if self._weights_of_reload(row) is not None]
+        self._turning = turning_rows(rows, distribution, self._names, contacts, unloaded, left_out_row)
         mixed = self._groups_with_sliding()
         self._sticking_groups = [
             group for group in self._sticking_groups if not any({*group} <= {*region} for region in mixed)
@@ -151,6 +167,21 @@ class SharedContactLoads:
         sticks = any(element.has_rows_in(group) for element in self._rows.elements)
         return sticks and not self._sliding_friction.keys().isdisjoint(group)
 
+    @property
+    def kept_rows(self) -> KeptRows | None:
+        """Watched quantity that reaches zero where other rows must be kept; None if the same rows serve at all times.
+
+        These are rows that become nearly dependent as the bodies move.
+        """
+        if self._turning is None or not self._turning.left_out:
+            return None
+        shared, factors = self._turning.watched, self._turning.factors
+        compliance, count = np.array(shared.compliance), len(shared.kept)
+        changes = self._turning.redistributions[self._distribution.rows] / factors[self._distribution.rows, None]
+        of_left_out = compliance[count : count + changes.shape[1]]
+        sizes = np.sqrt(compliance[:count, None] / of_left_out) * np.abs(changes)
+        return KeptRows(None, "kept rows", None, max(LARGEST, GROWTH * float(sizes.max())), shared)
+
     def shares_margin(self, row: int) -> bool:
         """Whether the row with index `row` belongs to a sticking contact or joint that shares its load with others."""
         return row not in self._sliding_friction and any(row in group for group in self._sticking_groups)
@@ -176,18 +207,31 @@ class SharedContactLoads:
             if {*rows} <= {*group} and (self._sliding_friction.keys().isdisjoint(rows) or self._slides_partly(rows))
             for row in rows
         ]
-        redistributions = np.hstack([self._distribution.redistributions_within(free), self._blocked_friction(members)])
-        redistributions = redistributions @ unchanged(self._sliding_joints, redistributions)
+        turning, left_out = self._turning, list[int]()
+        if turning is not None:
+            left_out = [k for k, row in enumerate(turning.left_out) if row in free]
+            free = [row for row in free if row not in turning.places]
+        constant = np.hstack([self._distribution.redistributions_within(free), self._blocked_friction(members)])
+        every = constant if turning is None else np.hstack([constant, turning.redistributions[:, left_out]])
+        used = unchanged(self._sliding_joints, every)
         if self._sliding_friction:
             held, modes = np.flatnonzero(self._solution.active), self._solution.slip_directions
-            redistributions = redistributions @ keeping_motion(
-                self._rows.W, held, self._rows.elements, modes, redistributions
-            )
+            directions, parts = np.linalg.qr(every @ used)
+            keeping = keeping_motion(self._rows.W, held, self._rows.elements, modes, directions)
+            used = used @ np.linalg.solve(parts, keeping)
+        if used.shape[0] == used.shape[1]:  # all redistributions
+            used = np.eye(len(used))
+        count, combinations = (
+            constant.shape[1],
+            np.zeros((0 if turning is None else len(turning.left_out), used.shape[1])),
+        )
+        combinations[left_out] = used[count:]
         level = -NEAR_LIMIT * float(self._largest[group].max())
         sliding = [self._sliding_friction.get(row) for row in group if row < self._rows.contact_count]
         return common_margin(
-            self._rows, self._distribution, self._names, group, members, redistributions, sliding, level
-        )
+            self._rows, self._distribution, self._names, group, members, constant @ used[:count], sliding, level,
+            turning, combinations,
+        )  # fmt: skip
 
     def _blocked_friction(self, members: Sequence[int]) -> np.ndarray:
         """Return unit forces (r, k) along slip components that constraints block, as changes of the forces.
@@ -213,8 +257,9 @@ class SharedContactLoads:
         """
         weights, offset = self._force_weights([row])
         return Shared(
-            None, "share", None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
-        )
+            None, "share", None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist())),
+            None if self._turning is None else self._turning.forces([row]),
+        )  # fmt: skip
 
     def friction_margin(
         self, friction: StickSlip, which: Sequence[int], load: NormalLoad | ConstantLoad | None
@@ -226,12 +271,14 @@ class SharedContactLoads:
         the joint.
         """
         weights, offset = self._force_weights(which)
+        along = list(which)
         if isinstance(load, ConstantLoad):
-            weights[0], offset[0] = 0.0, load.value
+            weights[0], offset[0], along[0] = 0.0, load.value, -1
         level = -UNLOADED * float(self._largest[which[0]])
         return Shared(
-            friction, "cone", None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
-        )
+            friction, "cone", None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist())),
+            None if self._turning is None else self._turning.forces(along),
+        )  # fmt: skip
 
     def _force_weights(self, which: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Return weights (k, h) and constants (k,) that express the forces along k rows by h multipliers.
@@ -243,30 +290,46 @@ class SharedContactLoads:
         offset[[k for k, row in enumerate(which) if row < self._rows.contact_count and row in self._sliding_rows]] = 0.0
         return weights, offset
 
-    def load_rows(self, k: int) -> tuple[LoadShare, ...]:
+    def load_rows(self, k: int) -> LoadShares:
         """Return the constraint rows on which the normal load of sliding friction element k depends.
 
         For a contact the weighted sum of their multipliers is the normal load. For a joint it is the difference of its
         load from that of the run, where the multipliers of independent rows carry all of a load that contacts share.
         Both belong to the distribution of minimum norm.
         """
-        element, friction = self._rows.elements[k], self._rows.friction_elements[k]
+        element, friction, turning = self._rows.elements[k], self._rows.friction_elements[k], self._turning
+        if turning is not None and element.contact in turning.places:
+            terms = [(name, row, (0.0,)) for name, row in self._names]
+            return LoadShares(tuple(terms), turning.shared, turning.places[element.contact])
         if element.contact is not None:
             weights, least = self._distribution.weights[[element.contact]], NO_WEIGHT
         elif isinstance(element.normal_load, NormalLoad):
             R, response = self._rows.axes[friction.name], element.normal_load.response
             weights = np.vstack([R.T @ response[:3], R.T @ response[3:]]) @ self._distribution.redistributed
             least = NO_WEIGHT * float(np.abs(response).max(initial=0.0))
+            if turning is not None and np.abs(weights).max(initial=0.0) > least:
+                return LoadShares(tuple((name, row, BEARINGS * (0.0,)) for name, row in self._names), turning.shared)
         else:
-            return ()
-        terms = zip(self._names, weights.T.tolist(), strict=True)
-        return tuple((name, row, tuple(of)) for (name, row), of in terms if max(map(abs, of)) > least)
+            return LoadShares()
+        own = zip(self._names, weights.T.tolist(), strict=True)
+        return LoadShares(tuple((name, row, tuple(of)) for (name, row), of in own if max(map(abs, of)) > least))
 
     def reloading_force(self, row: int) -> Shared | None:
         """Return the monitored load of a closed contact without load whose row depends on sliding contacts.
 
         `row` is the index of its row. The contact is loaded again when this quantity becomes positive. The result is
         None if the load stays zero.
+        """
+        weights = self._weights_of_reload(row)
+        if weights is None:
+            return None
+        present = None if self._turning is None else self._turning.forces([row])
+        return Shared(None, "share", None, 0.0, self._names, (0.0,), (tuple(weights.tolist()),), present)
+
+    def _weights_of_reload(self, row: int) -> np.ndarray | None:
+        """Return the weights (h,) of the multipliers in the load with which a contact without load is loaded again.
+
+        `row` is the index of its row. The result is None if it does not depend on the rows of sliding contacts.
         """
         W, load_distribution = self._rows.W, self._distribution
         others = [
@@ -280,4 +343,4 @@ class SharedContactLoads:
         if W[row, row] - part @ scaled @ part > DEPENDENT * W[row, row]:
             return None
         weights = (part * root_compliance) @ load_distribution.weights[others] / self._rows.compliance[row]
-        return Shared(None, "share", None, 0.0, self._names, (0.0,), (tuple(weights.tolist()),))
+        return np.asarray(weights)

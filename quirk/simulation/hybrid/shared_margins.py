@@ -20,6 +20,7 @@ from quirk.events.names import CommonMargin
 from quirk.forces.friction import Friction
 
 from .contact_rows import ContactRows
+from .turning_rows import TurningRows
 
 
 def common_margin(
@@ -31,6 +32,8 @@ def common_margin(
     redistributions: np.ndarray,
     sliding: Sequence[str | None],
     level: float,
+    turning: TurningRows | None,
+    combinations: np.ndarray,
 ) -> CommonMargin:
     """Return the common margin of sticking contacts and joints that share a load, as a quantity monitored for an event.
 
@@ -42,14 +45,17 @@ def common_margin(
     names : constraint and row index of each of the h multipliers
     group : indices of the rows that share the load
     members : indices of the sticking friction elements of these rows
-    redistributions : (r, d) changes of the forces along the rows by d redistributions of the load within the group
+    redistributions : (r, f) changes of the forces along the rows by f redistributions of the load within the group,
+        without the part that is computed at each state
     sliding : name of the sliding friction element of each contact of the group, or None
     level : margin, N, at which the event occurs
+    turning, combinations : rows whose dependence changes as the bodies move, or None, and multipliers (d, f) of those
+        that are left out in each redistribution
     """
     cones, frictions = _cones_of(rows, group, members), rows.friction_elements
     order, coefficients, loaded, balls = cones.rows, cones.coefficients, cones.loaded, cones.balls
     known = (np.array(order) >= 0)[:, None]
-    redistributions = np.pad(redistributions, ((0, 0), (0, len(balls))))
+    redistributions, combinations = (np.pad(of, ((0, 0), (0, len(balls)))) for of in (redistributions, combinations))
     basis = redistributions[order] * known
     for k, first in enumerate(balls, redistributions.shape[1] - len(balls)):
         basis[[first, first + LOADS + 1], k] = 1.0
@@ -71,6 +77,7 @@ def common_margin(
         tuple(frictions[n].on for n in loaded),
         tuple(loaded.values()),
         _rows_of([of.per_load for of in bearings]),
+        None if turning is None else turning.forces(order, combinations),
     )
 
 

@@ -29,7 +29,7 @@ from quirk.jit.keyboard_interrupt import DeferredInterrupt
 from quirk.jit.llvm_functions import Native
 from quirk.jit.record import copies, restore
 
-from ..kernels.applied import ADDRESS, ELEMENT_SIZE, INPUT, OUTPUT
+from ..kernels.applied import ADDRESS, COUPLED, ELEMENT_SIZE, INPUT, OUTPUT
 from ..symbolic.tables_of_forces import flat_forces, motions_of
 from .callbacks import compiled_pointer, is_compiled
 from .law_code import Made, law_code
@@ -51,6 +51,7 @@ class Applied:
     slots : positions of the bodies in arrays of compiled code
     row_lane : (m,) position of the multiplier of each of m constraint rows in the array of multipliers
     refuse : predicate for user functions that must run in Python even if they could be compiled
+    unit_loads : further laws, with the indices of their bodies, whose loads are evaluated but do not act
 
     Attributes
     ----------
@@ -69,6 +70,7 @@ class Applied:
         slots: Slots,
         row_lane: np.ndarray,
         refuse: Callable[[Any], bool] = lambda function: False,
+        unit_loads: Sequence[tuple[ForceElement, tuple[int, ...]]] = (),
     ) -> None:
         self._refuse = refuse
         self.called: list[Any] = []
@@ -83,9 +85,10 @@ class Applied:
         self._troubles: dict[Callable[[float], None], BaseException] = {}
         self._pointers: list[Any] = []
         self._addresses: list[int] = []
-        self._elements = [element for element, _ in model.forces]
+        self._elements = [element for element, _ in (*model.forces, *unit_loads)]
+        self._acting = len(model.forces)
         self.layouts = [element.layout() for element in self._elements]
-        self.table = flat_forces(model, slots, row_lane)
+        self.table = flat_forces(model, slots, row_lane, unit_loads)
         # For each angle with counted turns: index of the element, of the angle, and of its reference.
         self._turning = [
             (element, k, int(self.table.entries[ELEMENT_SIZE * e + INPUT]) + layout.parameters + REFERENCE * k)
@@ -132,9 +135,12 @@ class Applied:
         """Return the first force element whose outputs differ from `outputs`, or None if there is none.
 
         `outputs` must be a copy of all outputs of an evaluation at the same time and state. A difference shows that the
-        load of the element is not a function of time and state only.
+        load of the element is not a function of time and state only. Friction in proportion to constraint loads is not
+        compared: its magnitude has the round-off of these loads.
         """
         for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
+            if self.table.entries[ELEMENT_SIZE * e + COUPLED] != 0:
+                continue
             first = int(self.table.entries[ELEMENT_SIZE * e + OUTPUT])
             if not np.array_equal(self._parts(e, layout)[1], outputs[first : first + layout.outputs], equal_nan=True):
                 return element
@@ -154,8 +160,8 @@ class Applied:
 
         `outputs` (nt, outputs) are the outputs of all laws at nt times.
         """
-        found, first = {}, 0
-        for element, layout in zip(self._elements, self.layouts, strict=True):
+        found, first, acting = {}, 0, slice(self._acting)
+        for element, layout in zip(self._elements[acting], self.layouts[acting], strict=True):
             found[element.name] = read(layout, outputs[:, first : first + layout.outputs])
             first += layout.outputs
         return found

@@ -25,8 +25,9 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, put
 
 from .cone_margin import LOADS
-from .friction import LOAD, eliminate, linearise
+from .friction import linearise
 from .friction_margin import BEARINGS, largest_friction_margin
+from .linear_equations import eliminate
 from .load_tables import (
     KIN_I,
     MARGIN_FREE,
@@ -43,6 +44,7 @@ from .load_tables import (
 )
 from .loads import constraint_load
 from .mechanism import Mechanism
+from .shared_rows import LOAD
 
 
 @kernel

@@ -15,8 +15,7 @@ import math
 import numpy as np
 
 from quirk.constraints.relation import LANES
-from quirk.dynamics.model.layout import MOMENT
-from quirk.dynamics.model.vectors import back, cross, dot, minus, plus, scaled, times, turned
+from quirk.dynamics.model.vectors import cross, dot, minus, plus, times, turned
 from quirk.forces.friction import ALONG, NORMAL, WHOLE
 from quirk.forces.law_layout import COORDINATE
 from quirk.jit.compilation import kernel
@@ -25,12 +24,11 @@ from quirk.jit.simd import at, load, put, store
 
 from .applied import ELEMENT_SIZE, OUTPUT, Forces
 from .constraint_solve import add_constraint_loads, clear
+from .linear_equations import eliminate
 from .loads import constraint_load
 from .mechanism import Mechanism
+from .shared_rows import LOAD, add_unit_load, place_values, share_loads
 
-# Number of components of a constraint load: force and torque of a joint; a contact uses only the first, its normal
-# force.
-LOAD = 6
 # Maximum number of Newton iterations.
 MOST_ITERATIONS = 50
 # Newton's method has converged if the corrections of the friction forces are at most this fraction of the largest
@@ -50,6 +48,12 @@ def solve_friction(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
     """
     work, friction = mechanism.work, mechanism.frictions
     count, rows, bodies = friction.element.shape[0], work.x.shape[0], work.wrench.shape[0]
+    shared = friction.shared
+    if shared.elements.shape[0] > 0:
+        share_loads(mechanism, shared, 0.0, y, passes)
+        place_values(
+            shared.weight_targets, shared.weight_sources, shared.weight_factors, shared.values, friction.weights
+        )
     for source in range(count + 1):
         if source > 0:
             clear(work.wrench)
@@ -92,16 +96,9 @@ def unit_force(mechanism: Mechanism, k: int) -> None:
     They are read from the outputs of its force law, which are the loads of a friction force of unit magnitude after an
     evaluation of the law.
     """
-    frictions, work, forces = mechanism.frictions, mechanism.work, mechanism.forces
-    out = first_output(forces, frictions.element[k])
-    for end in range(ENDS):
-        kin, wrench = frictions.kinematics[ENDS * k + end], frictions.wrenches[ENDS * k + end]
-        o = out + LANES * end
-        torque = at(forces.outputs, o + 3), at(forces.outputs, o + 4), at(forces.outputs, o + 5)
-        moment = scaled(work.kin, kin, back(work.kin, kin, torque))
-        for c in range(3):
-            work.wrench[wrench + 8 * c] += at(forces.outputs, o + c)
-            work.wrench[wrench + MOMENT + 8 * c] += moment[c]
+    frictions = mechanism.frictions
+    begin = ENDS * k
+    add_unit_load(mechanism.work, mechanism.forces, frictions.element[k], frictions.wrenches, begin, begin + ENDS)
 
 
 @kernel
@@ -193,37 +190,6 @@ def present_load(mechanism: Mechanism, k: int) -> None:
         for m in range(count):
             total += at(frictions.magnitude, m) * at(frictions.load, LOAD * ((m + 1) * count + k) + c)
         put(frictions.present, c, total)
-
-
-@kernel
-def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
-    """Solve `matrix` z = x for z by Gaussian elimination with row pivoting; return the determinant of the matrix.
-
-    `matrix` is (count, count), stored by rows, and is overwritten; z replaces x.
-    """
-    determinant = 1.0
-    for k in range(count):
-        best = k
-        for r in range(k + 1, count):
-            best = r if abs(matrix[count * r + k]) > abs(matrix[count * best + k]) else best
-        if best != k:
-            determinant = -determinant
-            for c in range(count):
-                matrix[count * k + c], matrix[count * best + c] = matrix[count * best + c], matrix[count * k + c]
-            x[k], x[best] = x[best], x[k]
-        pivot = matrix[count * k + k]
-        determinant *= pivot
-        for r in range(k + 1, count):
-            factor = matrix[count * r + k] / pivot if pivot != 0.0 else math.nan
-            for c in range(k, count):
-                matrix[count * r + c] -= factor * matrix[count * k + c]
-            x[r] -= factor * x[k]
-    for k in range(count - 1, -1, -1):
-        for c in range(k + 1, count):
-            x[k] -= matrix[count * k + c] * x[c]
-        pivot = matrix[count * k + k]
-        x[k] = x[k] / pivot if pivot != 0.0 else math.nan
-    return determinant
 
 
 @kernel

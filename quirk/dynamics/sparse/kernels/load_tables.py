@@ -12,6 +12,8 @@ import numpy as np
 
 from quirk.jit.record import record
 
+from .applied import Forces
+
 # Kinds of readings:
 #   OF_CONSTRAINT: component of the load of a constraint
 #   MULTIPLIER: one multiplier
@@ -22,7 +24,10 @@ from quirk.jit.record import record
 #   CONE: static friction limit minus the magnitude of a sticking friction force
 #   SOLVABLE: positive if the equations of friction have a unique solution
 #   COMMON_MARGIN: margin of dependent contacts or joints to their friction limits
-OF_CONSTRAINT, MULTIPLIER, OF_FORCE, OUTPUT_OF_LAW, ENERGY, SHARE, CONE, SOLVABLE, COMMON_MARGIN = range(9)
+#   KEPT_ROWS: threshold minus the largest multiplier of kept rows in redistributions of shared loads
+(
+    OF_CONSTRAINT, MULTIPLIER, OF_FORCE, OUTPUT_OF_LAW, ENERGY, SHARE, CONE, SOLVABLE, COMMON_MARGIN, KEPT_ROWS,
+) = range(10)  # fmt: skip
 
 # Integers of each reading; each kind of reading uses some of them.
 #   IS_TORQUE, AXIS: of a load, 1 for the torque or 0 for the force, and the inertial axis, -1 for the magnitude
@@ -103,6 +108,68 @@ class Readings(NamedTuple):
 
 
 @record
+class SharedRowTables(NamedTuple):
+    """Tables of the rows of contacts and friction among which shared loads are distributed at each state.
+
+    Of h + d rows that depend on each other, the first h are kept, and d are left out. A distribution of the load is
+    given by multipliers of all rows. It is linear in the multipliers of the kept rows with which the others exert no
+    force. Of j joints, the loads depend on the distribution. Further u rows depend on these rows, but have no load. See
+    `quirk.forces.load_shares`.
+
+    Attributes
+    ----------
+    laws : force laws with the loads of unit forces along the rows that are left out
+    elements : (d + u,) index of the law of each row that is left out or without load
+    left_out : number d of rows that are left out
+    applied : 1 if these laws are evaluated together with the applied loads, otherwise 0
+    first : (d + u + 1,) index in `wrenches` of the first body of each of these rows
+    wrenches : offsets of the bodies of these rows in arrays of wrenches
+    kept : (h,) index of the multiplier of each kept row
+    compliance : (h + d + u,) relative compliance of each row
+    joints : readings of force and torque of each of the j joints
+    values : results, matrices by rows, and at the end the number 1:
+
+        * weights (h + d + u, h) of the multipliers of kept rows in the multipliers of all rows; those of rows without
+          load belong to the multiplier that would reduce the sum of compliances times squared multipliers most
+        * redistributions (h + d, d), multipliers without effect on the motion, as columns
+        * weights (6 j, h) of the multipliers of kept rows in the changes of force and torque of the joints, axes of
+          body i
+        * these changes (6 j, d) due to the redistributions
+        * multipliers (h, u) of the kept rows that balance a unit multiplier of each row without load
+    weight_targets, weight_sources, weight_factors : places in an array of weights to which values are added, indices of
+        these values, and factors
+    margin_targets, margin_sources, margin_factors : the same for the margins of readings
+    largest : (1,) result: largest multiplier of a kept row in a redistribution by a unit multiplier of a row that is
+        left out, both times the root of their compliance; it is large if kept rows are nearly dependent
+    wrench, goal, x : scratch arrays for copies of those arrays of the workspace
+    matrix, residual : (d d,) and (d,) scratch arrays
+    """
+
+    laws: Forces
+    elements: np.ndarray
+    left_out: int
+    applied: int
+    first: np.ndarray
+    wrenches: np.ndarray
+    kept: np.ndarray
+    compliance: np.ndarray
+    joints: Readings
+    values: np.ndarray
+    weight_targets: np.ndarray
+    weight_sources: np.ndarray
+    weight_factors: np.ndarray
+    margin_targets: np.ndarray
+    margin_sources: np.ndarray
+    margin_factors: np.ndarray
+    largest: np.ndarray
+    wrench: np.ndarray
+    goal: np.ndarray
+    x: np.ndarray
+    matrix: np.ndarray
+    residual: np.ndarray
+
+
+@record
 class FrictionTables(NamedTuple):
     """Tables of C sliding friction elements, followed by S sticking friction elements.
 
@@ -126,6 +193,7 @@ class FrictionTables(NamedTuple):
     axis : (3 (C + S),) axis of the joint in axes of body i
     length : (C + S,) distance of the two bearings that share the load of a joint, m; 0 for a single bearing
     readings : readings of the joint loads
+    shared : rows that share loads on which the friction depends; empty if there are none
     x, wrench : multipliers and wrenches in C + 1 cases: without friction, and under a unit force of each sliding
         element
     load : (6 C (C + 1),) constraint loads that determine the normal loads, in each of the C + 1 cases
@@ -150,6 +218,7 @@ class FrictionTables(NamedTuple):
     axis: np.ndarray
     length: np.ndarray
     readings: Readings
+    shared: SharedRowTables
     x: np.ndarray
     wrench: np.ndarray
     load: np.ndarray

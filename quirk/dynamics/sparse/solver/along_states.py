@@ -88,6 +88,8 @@ class Dynamics:
     auxiliary : (nt, k) rates of k auxiliary states; for work, power in W
     distance : (nt,) smallest distance of an independent row from the span of the rows before it, relative to its norm,
         in the mass metric; it tends to zero at a singular configuration
+    shares : (nt, l) for sliding friction, by name: the normal load, N, of a contact (l = 1), or the change of force and
+        torque of a joint (l = 6), axes of body i, by the distribution of shared loads
     last_slip : directions (d,) of the slip just before it ends, by output index and name of the friction element
     """
 
@@ -98,6 +100,7 @@ class Dynamics:
     multipliers: np.ndarray
     auxiliary: np.ndarray
     distance: np.ndarray
+    shares: dict[str, np.ndarray]
     last_slip: dict[int, dict[str, np.ndarray]] = field(default_factory=dict)
 
 
@@ -122,6 +125,7 @@ def dynamics_along(
     all_multipliers = np.empty((len(times), solver.model.rows))
     auxiliary = np.empty((len(times), solver.slots.auxiliary))
     distance, last_slip = np.ones(len(times)), dict[int, dict[str, np.ndarray]]()
+    shares = {name: np.empty((len(times), size)) for name, size in solver.sizes_of_shares.items()}
     with solver.applied.calling():
         for row, (state, rates, slip) in enumerate(_evaluated(solver, times, states, angles, ends or {})):
             accelerations[row] = solver.slots.body_states(rates)[:, 7:]
@@ -133,12 +137,14 @@ def dynamics_along(
             all_multipliers[row] = multipliers[0]
             auxiliary[row] = solver.model.auxiliary.numbers(solver.slots.state_from_lanes(rates))
             distance[row] = solver.smallest_distance
+            for name, share in solver.shares().items():
+                shares[name][row] = share
             if slip:
                 last_slip[row] = slip
     by_joint = {name: (forces[:, k], torques[:, k]) for k, name in enumerate(solver.model.joint_rows)}
     forces_by_name = solver.applied.exerted(exerted)
     linear, angular = accelerations[..., :3], accelerations[..., 3:]
-    return Dynamics(linear, angular, by_joint, forces_by_name, all_multipliers, auxiliary, distance, last_slip)
+    return Dynamics(linear, angular, by_joint, forces_by_name, all_multipliers, auxiliary, distance, shares, last_slip)
 
 
 def _evaluated(

@@ -17,6 +17,7 @@ from quirk.bodies import rotation
 from quirk.bodies.state import State
 from quirk.dynamics.model.layout import WRENCH_SIZE
 from quirk.dynamics.model.model import Model
+from quirk.forces.friction import NORMAL, Friction
 from quirk.functions.changes import Changes
 from quirk.jit.record import copies, real_arrays, restore
 from quirk.jit.simd import aligned
@@ -38,6 +39,7 @@ from ..kernels.at_state import (
 from ..kernels.mechanism import Mechanism
 from ..kernels.minimum_norm import FREEDOM, MORE, MOST, RedundantRows
 from ..kernels.relations import OUTPUT
+from ..kernels.shared_rows import LOAD
 from ..kernels.workspace import LEAST, PASSES, RANK, SUMMARY, TOLERANCE
 from ..stepping.run_state import Counts
 from ..symbolic.blocks import block_size
@@ -46,6 +48,7 @@ from ..symbolic.tables import Tables
 from ..symbolic.tables_of_closings import new_closing_arrays
 from ..symbolic.tables_of_friction import flat_frictions
 from ..symbolic.tables_of_recursion import new_recursion_arrays
+from ..symbolic.tables_of_shared_rows import unit_loads_of
 from ..symbolic.tables_of_tree import new_tree_arrays
 from .minimum_norm_loads import MinimumNormLoads
 from .work_arrays import work_arrays
@@ -95,13 +98,14 @@ class StateEvaluator:
     ) -> None:
         self.model, self.tables, self._sharing = model, tables, sharing
         self.slots = tables.slots
-        self.applied = Applied(model, tables.slots, tables.row_lane)
+        unit_loads = unit_loads_of(model)
+        self.applied = Applied(model, tables.slots, tables.row_lane, unit_loads=unit_loads)
         self.related = Related(model, tables.nodes.relations, self.applied.watched)
         called = [*self.applied.called, *self.related.called, *beside, *in_python]
         # Functions that read data modified by these functions must run in Python as well.
         self.refuse = Changes(called, in_python)
         if called:
-            self.applied = Applied(model, tables.slots, tables.row_lane, self.refuse)
+            self.applied = Applied(model, tables.slots, tables.row_lane, self.refuse, unit_loads)
             watch, refuse = self.applied.watched, self.refuse
             self.related = Related(model, tables.nodes.relations, watch, refuse=refuse)
         self.nodes = tables.nodes._replace(relations=self.related.table)
@@ -145,6 +149,7 @@ class StateEvaluator:
         """Arrays that affect later evaluations, except for the inputs and outputs of force laws."""
         constant = (
             "uniform", "fronts", "scale", "weight", "extended", "body_constants", "body_inertia", "bodies", "gravity",
+            "shared",
         )  # fmt: skip
         relations = [self.related.table.inputs, self.related.table.outputs]
         records = (self.frictions, self.tree, self.recursion, self.closings)
@@ -172,6 +177,25 @@ class StateEvaluator:
     def rank(self) -> int:
         """Number of independent rows in the last factorization."""
         return int(self.work.summary[RANK])
+
+    @property
+    def sizes_of_shares(self) -> dict[str, int]:
+        """Number l of components of the shared load of each sliding friction element, by name; see `shares`."""
+        sliding = (element for element, _ in self.model.forces if isinstance(element, Friction))
+        return {element.name: 1 if element.takes == NORMAL else LOAD for element in sliding}
+
+    def shares(self) -> dict[str, np.ndarray]:
+        """Return the shared loads (l,) of sliding friction at the last evaluated state, by name.
+
+        The load of a contact is its normal load, N, l = 1. That of a joint is the difference of its force and torque,
+        axes of body i, l = 6, from those with which only independent rows carry loads.
+        """
+        table, found = self.frictions, {}
+        for k, (name, size) in enumerate(self.sizes_of_shares.items()):
+            terms = slice(table.terms[k], table.terms[k + 1])
+            weights = table.weights.reshape(-1, LOAD)[terms, :size]
+            found[name] = self.work.x[table.multipliers[terms]] @ weights
+        return found
 
     @property
     def smallest_distance(self) -> float:

@@ -172,7 +172,7 @@ class CompiledRun:
         """
         applied = self.solver.applied
         # Store results before exceptions are raised, Ctrl-C included.
-        with self.watch.laws.calling(), applied.calling(), DeferredInterrupt(applied.stop):
+        with self.watch.calling(), applied.calling(), DeferredInterrupt(applied.stop):
             outcome = self._enter(max_steps)
             if outcome == StepOutcome.SUSPECT:
                 self.run = self.search.search(self.run, self.method.functions, self.settings)

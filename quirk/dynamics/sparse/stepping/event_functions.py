@@ -27,11 +27,12 @@ from ..kernels.applied import (
 )
 from ..kernels.bodies import poses
 from ..kernels.evaluate import evaluate
-from ..kernels.load_tables import Readings
+from ..kernels.load_tables import KEPT_ROWS, LEVEL, NUMBERS, Readings, SharedRowTables
 from ..kernels.mechanism import Mechanism
 from ..kernels.minimum_norm import RedundantRows, minimize_norm
 from ..kernels.readings import kinetic, potential, reading
-from ..kernels.workspace import RANK
+from ..kernels.shared_rows import place_values, share_loads
+from ..kernels.workspace import PASSES, RANK
 
 # Number of intervals per step at whose ends event functions are sampled if one may cross zero; and the maximum number,
 # for functions that may vary faster than the motion of bodies.
@@ -82,6 +83,7 @@ class WatchedTables(NamedTuple):
     ----------
     laws : event functions in the form of force laws, see `quirk.events.quantity`
     readings : quantities read from an evaluation
+    shared : rows that share loads on which readings depend; empty if there are none
     direction : (Q,) direction of crossings that are events: 1 rising, -1 falling, 0 both
     acts : (Q,) whether the event has an action
     positive : (Q,) whether the function is assumed positive at the start of a run and after jumps of the state
@@ -106,6 +108,7 @@ class WatchedTables(NamedTuple):
 
     laws: Forces
     readings: Readings
+    shared: SharedRowTables
     redundant: RedundantRows
     direction: np.ndarray
     acts: np.ndarray
@@ -150,8 +153,16 @@ def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarra
     """
     if watched.readings.kind.shape[0] > 0:
         evaluate(mechanism, t, y, alpha, beta, watched.slope)
+        work, shared, readings = mechanism.work, watched.shared, watched.readings
+        if shared.elements.shape[0] > 0:
+            share_loads(mechanism, shared, t, y, int(work.summary[PASSES]))
+            place_values(
+                shared.weight_targets, shared.weight_sources, shared.weight_factors, shared.values, readings.weights
+            )
+            place_values(
+                shared.margin_targets, shared.margin_sources, shared.margin_factors, shared.values, readings.margins
+            )
         if shares_loads(mechanism, watched):
-            work = mechanism.work
             minimize_norm(watched.redundant, work.G, work.x, int(work.summary[RANK]))
     else:
         poses(mechanism.constants, y, mechanism.work.kin)
@@ -165,6 +176,8 @@ def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: 
     """
     count = watched.laws.entries.shape[0] // ELEMENT_SIZE
     if e >= count:
+        if watched.readings.kind[e - count] == KEPT_ROWS:
+            return at(watched.readings.numbers, NUMBERS * (e - count) + LEVEL) - at(watched.shared.largest, 0), math.nan
         x = watched.redundant.multipliers if shares_loads(mechanism, watched) else mechanism.work.x
         return reading(mechanism, watched.readings, e - count, y, x), math.nan
     laws, first = watched.laws, place_of_value(watched.laws, e)

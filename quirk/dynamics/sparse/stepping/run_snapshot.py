@@ -58,7 +58,10 @@ def _arrays(pausing_run: PausingRun) -> list[np.ndarray]:
     run = pausing_run.run
     own = [run.y, run.y_new, run.clock.array, run.counts.array, run.requested_times, run.states]
     counter = [run.counter.clock.array, *(getattr(run.counter, name) for name in OF_COUNTER)]
-    watched = [run.watched.hit, *real_arrays(run.watched, ("laws", "readings", "crossings", "samples", "redundant"))]
+    watched = [
+        run.watched.hit,
+        *real_arrays(run.watched, ("laws", "readings", "shared", "crossings", "samples", "redundant")),
+    ]
     return [*own, *counter, *watched, *real_arrays(run.functions), *pausing_run.method.stepper.memory]
 
 

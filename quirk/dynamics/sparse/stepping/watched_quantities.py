@@ -5,7 +5,8 @@ An event function is a quantity whose zero crossings are located; its side is th
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,6 +29,13 @@ from ..kernels.minimum_norm import RedundantRows
 from ..solver.minimum_norm_loads import no_redundant_rows
 from ..solver.solver import Solver
 from ..symbolic.tables_of_readings import flat_readings
+from ..symbolic.tables_of_shared_rows import (
+    Places,
+    ValuesOfShares,
+    places_of_readings,
+    rows_of_readings,
+    shared_row_tables,
+)
 from .event_functions import (
     MOST_CROSSINGS,
     MOST_SAMPLES,
@@ -106,6 +114,17 @@ class EventMonitor:
         self.laws = Applied(_as_forces(solver.model, quantities), solver.slots, solver.tables.row_lane, solver.refuse)
         # Shared with the forces, so that one flag stops all callbacks.
         self.laws.stop = solver.applied.stop
+        rows, joints = rows_of_readings(readings)
+        laws = [row.law for row in (*rows.left_out, *rows.unloaded)]
+        unit_loads = self.laws
+        if laws:
+            unit_loads = Applied(_as_forces(solver.model, laws), solver.slots, solver.tables.row_lane, solver.refuse)
+            unit_loads.stop = solver.applied.stop
+        self._unit_loads = unit_loads
+        table = flat_readings(readings, solver.model, solver.tables, solver.applied.table)
+        places = (
+            places_of_readings(readings, table, ValuesOfShares(rows, len(joints))) if laws else (Places(), Places())
+        )
         count, angles = (
             len(guards),
             [one.watched_angle for one in quantities if isinstance(one, Quantity | Gap) and one.turning],
@@ -113,7 +132,10 @@ class EventMonitor:
         self._axes = np.array([angle.axis for angle in angles], dtype=np.int64)
         self.table = WatchedTables(
             laws=self.laws.table,
-            readings=flat_readings(readings, solver.model, solver.tables, solver.applied.table),
+            readings=table,
+            shared=shared_row_tables(
+                rows, joints, *places, solver.model, solver.tables, solver.applied.table, self._unit_loads.table, None
+            ),
             redundant=_redundant_rows(readings, solver),
             direction=np.array([guard.direction for guard in self.guards], dtype=np.int64),
             acts=np.array([guard.acts for guard in self.guards], dtype=np.int64),
@@ -169,32 +191,18 @@ class EventMonitor:
             known = guard.dimension != Dimension.UNKNOWN
             table.natural_scale[e] = max(natural, abs(guard.level)) if known else 0.0
 
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Context in which compiled code may call user functions of event functions; see `Applied.calling`."""
+        with self.laws.calling(), nullcontext() if self._unit_loads is self.laws else self._unit_loads.calling():
+            yield
+
     def values(self, solver: Solver, t: float, y: np.ndarray) -> np.ndarray:
         """Return the values (Q,) of all Q event functions at time t (s) and state y (13 n + k,), in the run's order."""
         found = np.zeros(2 * len(self.guards))
-        with self.laws.calling(), solver.applied.calling():
+        with self.calling(), solver.applied.calling():
             quantities_at(solver.mechanism, self.table, t, solver.slots.state_to_lanes(y), found)
         return found[::2]
-
-    def renew_weights(self, guards: Sequence[EventFunction], solver: Solver) -> bool:
-        """Replace the weights of multipliers in all readings by those of `guards`; return whether this was possible.
-
-        It is possible if both have the same event functions, apart from the values of these weights.
-        """
-        renewed = sorted(guards, key=lambda guard: isinstance(guard.quantity, Reading))
-        if [guard.key for guard in renewed] != [guard.key for guard in self.guards]:
-            return False
-        readings = [guard.quantity for guard in renewed if isinstance(guard.quantity, Reading)]
-        own, new = self.table.readings, flat_readings(readings, solver.model, solver.tables, solver.applied.table)
-        same = ("kind", "entries", "multipliers", "slides", "followed")
-        if not all(np.array_equal(getattr(own, name), getattr(new, name)) for name in same):
-            return False
-        if own.margins.shape != new.margins.shape:
-            return False
-        for name in ("numbers", "weights", "margins"):
-            getattr(own, name)[:] = getattr(new, name)
-        self.guards = renewed
-        return True
 
     def trouble(self, t: float, since: float | None = None) -> Exception | None:
         """Return the exception for an event function that is not finite at time t (s), or None.

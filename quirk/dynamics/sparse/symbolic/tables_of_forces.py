@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from quirk.bodies.state import STATE_SIZE
 from quirk.dynamics.model.applied_loads import fixed_inputs
 from quirk.dynamics.model.layout import KINEMATICS_SIZE, Slots
 from quirk.dynamics.model.model import Model
+from quirk.forces import ForceElement
 from quirk.forces.friction import Friction
 from quirk.forces.law_layout import COORDINATE, REFERENCE
 from quirk.functions.motion import Motion
@@ -16,23 +19,29 @@ from quirk.functions.motion_kernels import MotionTable
 from ..kernels.applied import Forces
 
 
-def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
+def flat_forces(
+    model: Model, slots: Slots, row_lane: np.ndarray, unit_loads: Sequence[tuple[ForceElement, tuple[int, ...]]] = ()
+) -> Forces:
     """Return the tables of all force elements; the addresses of their compiled laws are zero, and are set later.
 
     `row_lane` (m,) is the index of the multiplier of each of m constraint rows in the array of multipliers.
+    `unit_loads` are further laws, with the indices of their bodies, whose loads are evaluated but not added.
     """
     auxiliary, first_auxiliary = model.auxiliary, slots.first_auxiliary
     entries, sides, turns, inputs = [], [], [], [np.zeros(0)]
     first_in = first_out = first_side = first_motion = 0
-    for element, rows in model.forces:
+    for e, (element, rows) in enumerate([*model.forces, *unit_loads]):
         layout = element.layout()
         last_side, last_motion = first_side + layout.frames, first_motion + layout.motions
-        variables, work = auxiliary.internal.get(element.name, slice(0, 0)), auxiliary.work.get(element.name)
+        of_model = e < len(model.forces)
+        variables = auxiliary.internal.get(element.name, slice(0, 0)) if of_model else slice(0, 0)
+        work = auxiliary.work.get(element.name) if of_model else None
         entries.append((
             0, first_in, first_out, first_in + layout.first_motion, first_in + layout.first_frame,
             first_motion, last_motion, first_side, last_side, first_in + layout.first_internal,
             first_out + layout.first_rate, first_auxiliary + variables.start, layout.internal,
-            -1 if work is None else first_auxiliary + work, int(isinstance(element, Friction)),
+            -1 if work is None else first_auxiliary + work,
+            int(isinstance(element, Friction) or not of_model),
         ))  # fmt: skip
         sides += [(slots.offset(b, STATE_SIZE), slots.offset(b, KINEMATICS_SIZE)) for b in rows]
         turns += [

@@ -14,10 +14,18 @@ from quirk.forces.stick_slip import NORMAL
 from quirk.jit.simd import aligned
 
 from ..kernels.applied import ELEMENT_SIZE, INPUT, OUTPUT, Forces
-from ..kernels.friction import LOAD
 from ..kernels.load_tables import FrictionTables
+from ..kernels.shared_rows import LOAD
 from .tables import Tables
 from .tables_of_readings import flat_readings, sticking_by_load
+from .tables_of_shared_rows import (
+    Places,
+    ValuesOfShares,
+    frictions_by_load,
+    places_of_friction,
+    rows_of_friction,
+    shared_row_tables,
+)
 
 
 def flat_frictions(model: Model, tables: Tables, forces: Forces) -> FrictionTables:
@@ -26,12 +34,14 @@ def flat_frictions(model: Model, tables: Tables, forces: Forces) -> FrictionTabl
     Sliding friction elements come first, in the order of the force elements, then sticking ones.
     """
     sliding = [(e, element) for e, (element, _) in enumerate(model.forces) if isinstance(element, Friction)]
-    sticking = sticking_by_load(model)
-    every = [*(element for _, element in sliding), *(element.friction for element in sticking)]
+    sticking, every = sticking_by_load(model), frictions_by_load(model)
     sides = [_rows_of_bodies(model, element) for element in every]
     read: list[Reading] = []
     place = [_place(element, model, tables, read) for element in every]
     terms = [_terms(element, model, tables) for element in every]
+    first = np.cumsum([0, *(len(of) for of in terms)], dtype=np.int64)
+    rows, joints = rows_of_friction(every, model)
+    places = places_of_friction(every, first.tolist(), ValuesOfShares(rows, len(joints))) if rows.left_out else Places()
     C, lanes, bodies = len(sliding), 8 * len(tables.nodes.rows), tables.slots.lanes * WRENCH_SIZE
 
     def offsets(size: int, of: Sequence[tuple[int, int]]) -> np.ndarray:
@@ -51,13 +61,14 @@ def flat_frictions(model: Model, tables: Tables, forces: Forces) -> FrictionTabl
         coefficient=np.array(coefficient, dtype=float),
         takes=np.array([element.takes for element in every], dtype=np.int64),
         place=np.array(place, dtype=np.int64),
-        terms=np.cumsum([0, *(len(of) for of in terms)], dtype=np.int64),
+        terms=first,
         multipliers=np.array([lane for of in terms for lane, _ in of], dtype=np.int64),
         weights=np.array([weight for of in terms for _, weights in of for weight in weights], dtype=float),
         kinematics=offsets(KINEMATICS_SIZE, sides),
         axis=np.concatenate([np.zeros(0), *(element.on.frame_i.matrix[:, element.axis] for element in every)]),
         length=np.array([element.length for element in every], dtype=float),
         readings=flat_readings(read, model, tables, forces),
+        shared=shared_row_tables(rows, joints, places, Places(), model, tables, forces, forces, len(model.forces)),
         x=aligned((C + 1) * lanes),
         wrench=aligned((C + 1) * bodies),
         load=np.zeros(LOAD * C * (C + 1)),
@@ -100,6 +111,6 @@ def _terms(friction: Friction, model: Model, tables: Tables) -> list[tuple[int, 
     known = model.joint_rows
     return [
         (int(tables.row_lane[known[name].start + row]), (*weights, *(LOAD - len(weights)) * [0.0]))
-        for name, row, weights in friction.shares
+        for name, row, weights in friction.shares.terms
         if name in known
     ]

@@ -11,7 +11,7 @@ from quirk.constraints import Constraint
 from quirk.constraints.sticking import Sticking
 from quirk.dynamics.model.layout import KINEMATICS_SIZE, WRENCH_SIZE
 from quirk.dynamics.model.model import Model
-from quirk.events.names import LOADS, CommonMargin, Reading, Shared
+from quirk.events.names import LOADS, CommonMargin, KeptRows, Reading, Shared
 from quirk.forces.friction import Friction
 from quirk.forces.law_layout import COORDINATE
 from quirk.forces.stick_slip import CONSTANT, NORMAL, StickSlip
@@ -26,6 +26,7 @@ from ..kernels.load_tables import (
     CONE,
     ENERGY,
     FORCES,
+    KEPT_ROWS,
     LEVEL,
     MARGIN_FREE,
     MARGIN_JOINT_COUNT,
@@ -114,6 +115,8 @@ def _entries(
     entries[:2] = int(reading.quantity == "torque"), -1 if reading.axis is None else reading.axis
     if reading.quantity == "solvable":
         return (SOLVABLE, entries), numbers
+    if isinstance(reading, KeptRows):
+        return (KEPT_ROWS, entries), numbers
     if reading.of is None:
         entries[14:16] = int(reading.quantity != "potential"), int(reading.quantity != "kinetic")
         return (ENERGY, entries), numbers

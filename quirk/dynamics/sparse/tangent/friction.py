@@ -23,7 +23,8 @@ from quirk.jit.simd import at, load, put, splat, store
 from quirk.jit.tracing import traced
 
 from ..kernels.bodies import KIN, STATE
-from ..kernels.friction import ENDS, along_unit, eliminate, linearise, load_of, normal, present_load
+from ..kernels.friction import ENDS, along_unit, linearise, load_of, normal, present_load
+from ..kernels.linear_equations import eliminate
 from ..kernels.load_tables import ARM, NUMBERS
 from ..kernels.mechanism import Mechanism
 from .tables import ELEMENT, LEVELS, MOVING, OUTPUT, OUTPUTS, POSITION, ROTATION, ROWS, Tangents

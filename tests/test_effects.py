@@ -271,3 +271,19 @@ def test_what_is_known_to_change_nothing(function, writes):
     assert Effects(function).writes is writes
     # Nobody else is affected by what nothing is read from.
     assert not Changes([function])(lambda t, gain=2.0: gain * math.sin(t))
+
+
+def test_round_off_of_friction_is_no_change_of_a_function():
+    """The magnitude of friction has the round-off of the loads that it depends on."""
+    box = quirk.Body.box("box", 2.0, [0.1, 0.1, 0.1], velocity=[1.0, 0, 0])
+    rail = quirk.Prismatic("rail", quirk.GROUND, box, axis="x")
+    system = quirk.System([box, rail, quirk.Friction("rub", rail, 0.1)], gravity=[0, 0, -10.0])
+    result = quirk.simulate(system, 0.1, output=0.1)
+    solver = result.segments[0].plant.solver()
+    y = solver.slots.state_to_lanes(result.segments[0].flat[0])
+    solver.settle(y, 0.0)
+    solver.rates(0.0, y)
+    before = solver.applied.table.outputs.copy()
+    solver.applied.table.outputs[:] *= 1.0 + 1e-15
+    assert not np.array_equal(solver.applied.table.outputs, before)
+    assert solver.applied.changed_since(before) is None

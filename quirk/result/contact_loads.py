@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -40,6 +40,9 @@ CLOSED, STILL = 1e-9, 1e-8
 SLIPS = 1e-6
 # Negative margins to the friction cones down to this fraction of the largest load are round-off of loads at a limit.
 NEAR_LIMIT = 1e-9
+# Constraints hold a row if they reduce its response to a force below this fraction of that of free bodies. It exceeds
+# round-off and drift of rows that depend on each other.
+HELD = 1e-10
 # A run opens contacts at tensile loads of up to this fraction of the largest load: 1e-9 of that load, rounded up to a
 # power of ten.
 OPENS_AT = 1e-8
@@ -89,19 +92,20 @@ class ContactLoads:
 
     Attributes
     ----------
-    closed : contacts that are closed during the whole segment
-    touching : names of these contacts
-    sticking : names of the friction elements of closed contacts without slip
+    touching : names of the contacts that are closed during the whole segment
+    sticking : names of the friction elements of these contacts without slip
+    closed : those of these contacts that may carry load, as the rows of the model hold them
     """
 
     def __init__(self, system: System, gaps: Gaps, segment: Segment) -> None:
         self._system, self._gaps, self._segment, self._arms = system, gaps, segment, gaps.arms
         self._openings = self._all() if self._has_contacts() else []
-        self.closed = self._closed_contacts() if self._openings else []
-        self.touching = frozenset(gaps.contact_points[contact.number].constraint.name for contact in self.closed)
+        touching = self._closed_contacts() if self._openings else []
+        self.touching = frozenset(gaps.contact_points[contact.number].constraint.name for contact in touching)
         self.sticking = frozenset(
-            contact.friction.name for contact in self.closed if contact.friction is not None and contact.slips
+            contact.friction.name for contact in touching if contact.friction is not None and contact.slips
         )
+        self.closed = self._held(touching)
 
     def _has_contacts(self) -> bool:
         placed = {one.name for one, _ in self._segment.model.joint_bodies}
@@ -149,6 +153,29 @@ class ContactLoads:
             rubs = () if slides is None else self._slips(slides, getattr(slides.slip, "side", 1))
             found.append(ClosedContact(number, friction, slips, slides, rubs))
         return found
+
+    def _held(self, touching: Sequence[ClosedContact]) -> list[ClosedContact]:
+        """Return the contacts, with their slip components, that the rows of the model hold.
+
+        A force along other gaps and slip components would accelerate bodies: these touch without load, and share none
+        with the constraints of the model.
+        """
+        own = {number for _, parts in self.rows_of(touching) for number in parts}
+        others = {number for contact in touching for number in (contact.number, *contact.slips)} - own
+        if others:
+            solver, segment, t = self._segment.plant.solver(), self._segment, float(self._segment.instants[0])
+            lanes, none = solver.slots.state_to_lanes(segment.flat[0]), np.zeros(solver.model.rows)
+            solver.settle(lanes, t)
+            for number in others:
+                row = self._openings[0].subset([number])
+                change, _ = solver.respond(lanes, t, none, row.force_directions[0])
+                if row.rates_of(change)[0] <= HELD * row.unconstrained_response(solver.model)[0]:
+                    own.add(number)
+        return [
+            contact if own.issuperset(contact.slips) else replace(contact, slips=())
+            for contact in touching
+            if contact.number in own
+        ]
 
     def _enabled_frictions(self) -> list[Friction]:
         system, switched = self._system, self._segment.switched

@@ -95,3 +95,56 @@ def test_each_bounce_is_one_event_with_any_method(method):
     assert [event.name for event in events] == [event.name for event in expected]
     assert all(event.impulse for event in events)
     np.testing.assert_allclose(events.time, expected.time, atol=1e-7)
+
+
+def follower(seed, kind):
+    """A slider that bounces behind another one, slowed down by friction without gravity, and times of rest, s.
+
+    Friction acts in the joint of the front slider, with a constant limit or in proportion to a load across the joint,
+    or in its contact with a wall against which it is pressed. The bounces last 2 u / a, 2 e u / a and so on, with
+    the speed u after the first impact, the acceleration a by friction, and the coefficient of restitution e. Both
+    sliders then slow down together.
+    """
+    rng = np.random.default_rng(seed)
+    e, masses, limit = rng.uniform(0.1, 0.6), rng.uniform(0.5, 3.0, 2), rng.uniform(0.2, 0.5)
+    speeds, mu = np.array([2.0, 1.5]), rng.uniform(0.1, 0.5)
+    rear, front = (
+        quirk.Body.box(name, mass, [0.1] * 3, position=[x, 0, 0], velocity=[speed, 0, 0])
+        for name, mass, x, speed in zip(("rear", "front"), masses, (0.0, 0.12), speeds, strict=True)
+    )
+    ball, wall, press = quirk.surface.sphere(0.05), quirk.surface.plane([0, 0, -0.05], [0, 0, 1]), limit / mu
+    rails = [quirk.Prismatic(f"rail of {body}", quirk.GROUND, body, axis="x") for body in (rear, front)]
+    if kind == "wall":
+        carriage = quirk.Body.box("carriage", masses[1], [0.1] * 3, position=[0.12, 0, 0], velocity=[1.5, 0, 0])
+        front = quirk.Body.box("front", masses[1], [0.1] * 3, position=[0.12, 0, 0], velocity=[1.5, 0, 0])
+        rails[1] = quirk.Prismatic("rail", quirk.GROUND, carriage, axis="x")
+        foot = quirk.Contact("foot", quirk.GROUND, front, on_i=wall, on_j=ball)
+        lift = quirk.Prismatic("lift", carriage, front, axis="z")
+        friction = [carriage, lift, foot, quirk.Friction("friction", foot, mu)]
+        masses = masses * [1.0, 2.0]
+    elif kind == "load":
+        friction = [quirk.Friction("friction", rails[1], mu)]
+    else:
+        friction = [quirk.JointFriction("friction", rails[1], coulomb=limit, sticking=True)]
+    if kind != "limit":
+        friction.append(quirk.Force("press", front, [0, 0, -press]))
+    between = quirk.Contact("between", rear, front, on_i=ball, on_j=ball, restitution=e)
+    slow, closing = limit / masses[1], speeds[0] - speeds[1]
+    meet = (np.sqrt(closing**2 + 2 * slow * 0.02) - closing) / slow
+    rest = meet + 2 * e * (closing + slow * meet) / slow / (1 - e)
+    return quirk.System([rear, front, *rails, *friction, between]), rest, masses @ speeds / limit
+
+
+@pytest.mark.parametrize("kind", ["limit", "load", "wall"])
+@pytest.mark.parametrize("seeds", study([range(4), range(4, 60)], 1))
+def test_a_slider_comes_to_rest_behind_one_that_friction_slows_down(kind, seeds):
+    for seed in seeds:
+        print(seed)
+        system, rest, stop = follower(seed, kind)
+        assert rest < 0.9 * stop
+        result = quirk.simulate(system, 1.1 * stop, output=0.1)
+        last = max(event.time for event in result.events.of("between") if event.time < 0.99 * stop)
+        assert last == pytest.approx(rest, rel=1e-5)
+        assert result.events.of("friction").time == pytest.approx([stop], rel=1e-6)
+        assert result.active("between")[result.time > 1.001 * rest][:5].all()
+        assert result["front"].position[-1, 0] - result["rear"].position[-1, 0] == pytest.approx(0.1, abs=1e-7)

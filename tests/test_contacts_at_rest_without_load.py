@@ -39,7 +39,7 @@ def row_of_sliders(seed, *, pushed):
     return quirk.System([*boxes, *rails, *items], gravity=[0, 0, -9.81 * rng.integers(2) * pushed]), limits, pushes
 
 
-@pytest.mark.parametrize("pushed", [True])
+@pytest.mark.parametrize("pushed", [True, False])
 @pytest.mark.parametrize("seeds", study([range(20), range(20, 300)], 1))
 def test_loads_of_a_row_of_sliders_move_each_of_them(seeds, pushed):
     for seed in seeds:

@@ -22,7 +22,7 @@ from quirk.errors import SwitchingError
 
 from .contact_rows import ContactRowEvaluator, ContactRows
 from .contact_states import ROUND_OFF, WEAK_LOAD, Impact
-from .speed_limits import largest_acceleration
+from .speed_limits import friction_acceleration, largest_acceleration
 
 # Number of equal steps in which coefficients of restitution are reduced to zero until an impact gains no energy.
 RESTITUTION_STEPS = 10
@@ -178,7 +178,8 @@ class FrictionalContactSolver:
         y = stopped
         motion = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
         q = rows.arms * self._gaps.accelerations(t, y, angles, rows.indices, motion)
-        largest = largest_acceleration(solver.model, y, motion)
+        # Without loads, accelerations at rest are round-off of those with which friction has stopped the bodies.
+        largest = max(largest_acceleration(solver.model, y, motion), ROUND_OFF * friction_acceleration(rows))
         touching = np.zeros(len(q), dtype=bool)
         touching[: rows.contact_count] = ~unloading
         q[touching & (np.abs(q) <= ROUND_OFF * largest)] = 0.0

@@ -110,16 +110,15 @@ class ImpactResolver:
         acting = self._frictions.active_elements(base, self._names(indices))
         if not indices and not acting:
             return ImpactOutcome(y, ContactState(), {})
-        speeds = speed_limits(
-            instant, y, indices, kinematics.subset(indices), self._units[indices], self._rest_speed[indices]
-        )
+        rows = self._friction_rows(instant, y, kinematics, indices, acting) if acting else None
+        speeds = self._speed_limits(instant, y, kinematics, indices, rows)
         # A gap that has just closed must not decrease further, however small its rate.
         threshold = np.where([self._contact_points[c].key in closing for c in indices], 0.0, speeds.round_off)
         unloaded = {key[:2] for key in triggered if key[2] == "push"}
         unloading = np.array([self._contact_points[c].key in unloaded for c in indices], dtype=bool)
         closed = ClosedGaps(indices, kinematics, speeds, threshold, unloading)
-        if acting:
-            outcome = self._frictional_outcome(instant, y, closed, acting, triggered, contact_state)
+        if rows is not None:
+            outcome = self._frictional_outcome(instant, y, closed, rows, triggered, contact_state)
         else:
             outcome = self._frictionless_outcome(instant, y, closed)
         self._tolerate_penetration(instant, closed, outcome)
@@ -136,10 +135,41 @@ class ImpactResolver:
         self._gaps.select_parts(self._system.model.auxiliary.state(y), {})
         kinematics = instant.kinematics(y)
         indices = self._closed_gaps(kinematics, [], base, ContactState())
-        closed = kinematics.subset(indices)
-        speeds = speed_limits(instant, y, indices, closed, self._units[indices], self._rest_speed[indices])
+        acting = self._frictions.active_elements(base, self._names(indices))
+        rows = self._friction_rows(instant, y, kinematics, indices, acting) if acting else None
+        speeds = self._speed_limits(instant, y, kinematics, indices, rows)
         limits = np.maximum(speeds.round_off, speeds.separation)
-        return self._names([c for c, strikes in zip(indices, closed.rate < -limits, strict=True) if strikes])
+        return self._names(
+            [c for c, strikes in zip(indices, kinematics.rate[indices] < -limits, strict=True) if strikes]
+        )
+
+    def _friction_rows(
+        self,
+        instant: ContactInstant,
+        y: np.ndarray,
+        kinematics: ContactKinematics,
+        indices: list[int],
+        acting: list[StickSlip],
+    ) -> ContactRows:
+        """Return the rows of the closed gaps `indices` and of the active friction elements `acting`, before impacts.
+
+        `instant` holds the time, joint angles, solver and gaps, `y` is the state vector, and `kinematics` contains all
+        gaps. Without gravity the rows have the normal loads of joints, for the speed limits.
+        """
+        loads = not self._system.model.gravity.any()
+        return self._frictional.rows(instant.solver, instant.t, y, kinematics, indices, acting, loads)
+
+    def _speed_limits(
+        self,
+        instant: ContactInstant,
+        y: np.ndarray,
+        kinematics: ContactKinematics,
+        indices: list[int],
+        rows: ContactRows | None,
+    ) -> SpeedLimits:
+        """Return the speed limits of the closed gaps `indices`; for the other arguments see `_friction_rows`."""
+        closed = kinematics.subset(indices)
+        return speed_limits(instant, y, indices, closed, self._units[indices], self._rest_speed[indices], rows)
 
     def _instant(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> ContactInstant:
         """Return the instant at time t (s), with the solver for the system without contacts and friction.
@@ -250,22 +280,22 @@ class ImpactResolver:
         instant: ContactInstant,
         y: np.ndarray,
         closed: ClosedGaps,
-        acting: list[StickSlip],
+        rows: ContactRows,
         triggered: Sequence[tuple[str, int, str]],
         contact_state: ContactState,
     ) -> ImpactOutcome:
-        """Return the outcome of impacts at the closed gaps `closed`, with the active friction elements `acting`.
+        """Return the outcome of impacts at the closed gaps `closed`, with friction; `rows` are the rows of both.
 
         `instant` holds the time, joint angles, solver and gaps. `y` and `contact_state` are the state vector and the
         contact state before the impacts; `triggered` are the keys (name, index, kind) of the event functions that are
         zero.
         """
         speeds = closed.speeds
-        impact = self._frictional_impact(instant, y, closed, acting)
+        impact = self._frictional_impact(instant, y, closed, rows)
         resting = impact.rates[: len(closed.indices)] <= np.maximum(speeds.round_off, speeds.separation)
         indices = [c for c, stays in zip(closed.indices, resting, strict=True) if stays]
         names = self._names(indices)
-        acting = [one for one in acting if one.on.name in names or not isinstance(one.on, Unilateral)]
+        acting = [one for one in rows.friction_elements if one.on.name in names or not isinstance(one.on, Unilateral)]
         if not indices and not acting:
             return ImpactOutcome(impact.y, ContactState(), impact.impulse, impact.restitution_kept)
         unloading = closed.unloading[resting]
@@ -273,15 +303,14 @@ class ImpactResolver:
         return ImpactOutcome(y, state, impact.impulse, impact.restitution_kept)
 
     def _frictional_impact(
-        self, instant: ContactInstant, y: np.ndarray, closed: ClosedGaps, acting: list[StickSlip]
+        self, instant: ContactInstant, y: np.ndarray, closed: ClosedGaps, rows: ContactRows
     ) -> Impact:
         """Return the state, impulses and rates after impacts with friction at the closed gaps `closed`.
 
         `instant` holds the time, joint angles, solver and gaps; `y` is the state vector before the impacts, and
-        `acting` are the active friction elements. In the result the rates of the closed gaps precede the rates of slip.
+        `rows` are the rows of the gaps and of friction. In the result the rates of the gaps precede the rates of slip.
         """
         frictional, t, solver, indices = self._frictional, instant.t, instant.solver, closed.indices
-        rows = frictional.rows(solver, t, y, closed.kinematics, indices, acting, False)
         arms, rates = rows.arms[: len(indices)], rows.kinematics.rate / rows.arms
         limits, noise = arms * closed.speeds.rebound, (arms * closed.speeds.round_off).max(initial=0.0)
         closes = (rates[: len(indices)] < -closed.impact_speeds).any()
@@ -289,7 +318,7 @@ class ImpactResolver:
         def strike(y: np.ndarray, striking: np.ndarray, rebounds: bool) -> Impact:
             some = [c for c, strikes in zip(indices, striking, strict=True) if strikes]
             names = self._names(some)
-            friction_modes = [friction for friction in acting if friction.on.name in names]
+            friction_modes = [friction for friction in rows.friction_elements if friction.on.name in names]
             now = frictional.rows(solver, t, y, instant.kinematics(y), some, friction_modes, False)
             restitution = self._restitution[some] * rebounds
             return frictional.impact(solver, t, y, now, limits[striking], restitution, noise)

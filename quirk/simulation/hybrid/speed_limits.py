@@ -8,7 +8,7 @@ import numpy as np
 
 from quirk.analysis.contact.contact_kinematics import ContactKinematics, Gaps
 from quirk.analysis.contact.friction_modes import SLIP_FLOOR
-from quirk.dynamics.model.friction_normal_load import ConstantLoad
+from quirk.dynamics.contact.contact_modes import joint_normal_load
 from quirk.dynamics.model.model import Model
 from quirk.dynamics.sparse.solver.solver import Solver
 
@@ -76,23 +76,46 @@ def largest_acceleration(model: Model, y: np.ndarray, rates: np.ndarray) -> floa
     return float(np.linalg.norm(model.gravity) + linear + model.length * (angular + turning))
 
 
+def friction_acceleration(rows: ContactRows) -> float:
+    """Return the largest acceleration of slip due to friction of joints, m/s^2, with their loads without contacts."""
+    largest, none = 0.0, np.zeros(len(rows.W))
+    for element in rows.elements:
+        if element.normal_load is not None:
+            response = np.diag(rows.W)[element.rows].max() or rows.unconstrained_response[element.rows].max()
+            largest = max(largest, float(element.coefficient * joint_normal_load(element, none)[0] * response))
+    return largest
+
+
 def slip_limit(instant: ContactInstant, y: np.ndarray, rows: ContactRows) -> float:
     """Return the slip speed (m/s) below which a contact or joint with friction counts as not slipping.
 
     It is REST_SPEED times the speed after a free fall over the characteristic length of the system, with the
-    largest of three accelerations: gravity, those of the rows, and those due to friction with a constant limit. It is
+    largest of three accelerations: gravity, those of the rows, and those due to friction of joints. It is
     increased where needed, so that SLIP_FLOOR times the result is at least the round-off of the fastest body. `instant`
     holds the time, solver and gaps, `y` is the state vector, and `rows` are the rows of gaps and slip components.
     """
     model = instant.solver.model
     accelerations = rows.arms * instant.accelerations(y, rows.indices)
-    fall = np.abs(accelerations).max(initial=0.0)
-    for element in rows.elements:
-        if isinstance(element.normal_load, ConstantLoad):
-            response = np.diag(rows.W)[element.rows].max() or rows.unconstrained_response[element.rows].max()
-            fall = max(fall, element.coefficient * element.normal_load.value * response)
+    fall = max(np.abs(accelerations).max(initial=0.0), friction_acceleration(rows))
     by_fall = REST_SPEED * np.sqrt(max(fall, np.linalg.norm(model.gravity)) * model.length)
     return float(max(by_fall, ROUND_OFF * largest_speed(model, y) / SLIP_FLOOR))
+
+
+def _accelerations_by_friction(rows: ContactRows, closing: np.ndarray) -> np.ndarray:
+    """Return upper bounds (c,) of the accelerations of gaps due to friction, m/s^2 or rad/s^2.
+
+    The load of a contact is the one that balances its acceleration `closing` (c,), m/s^2, without contacts.
+    """
+    count, found = rows.contact_count, np.zeros(rows.contact_count)
+    response, none = np.diag(rows.W), np.zeros(len(rows.W))
+    for element in rows.elements:
+        c = element.contact
+        if c is None:
+            load = joint_normal_load(element, none)[0]
+        else:
+            load = closing[c] / response[c] if response[c] > 0 else 0.0
+        found += element.coefficient * load * np.abs(rows.W[:count, element.rows]).max(axis=1)
+    return np.asarray(found / rows.arms[:count])
 
 
 def speed_limits(
@@ -102,11 +125,12 @@ def speed_limits(
     kinematics: ContactKinematics,
     units: np.ndarray,
     rest_speed: np.ndarray,
+    rows: ContactRows | None,
 ) -> SpeedLimits:
     """Return the speed limits of closed gaps that separate rest from motion; see `SpeedLimits`.
 
     The default limit is REST_SPEED times the speed after a free fall over the characteristic length, under gravity
-    or, without gravity, with the acceleration of the gap due to loads, without friction and contacts.
+    or, without gravity, with the acceleration of the gap due to loads and friction, without contacts.
 
     Parameters
     ----------
@@ -116,6 +140,7 @@ def speed_limits(
     kinematics : values of these gaps
     units : (c,) characteristic sizes of the gaps: 1 rad for angles, the length of the system (m) for distances
     rest_speed : (c,) limits chosen by the user, m/s or rad/s, or NaN
+    rows : rows of these gaps and of friction; without gravity with the normal loads of joints; None without friction
     """
     model = instant.solver.model
     gravity = np.linalg.norm(model.gravity) * np.ones(len(closed)) * units / model.length
@@ -123,6 +148,8 @@ def speed_limits(
     if not model.gravity.any():
         # Friction and other contacts may close gaps that the loads alone would open.
         gravity = np.abs(instant.accelerations(y, closed))
+        if rows is not None:
+            gravity = gravity + _accelerations_by_friction(rows, rows.arms[: len(closed)] * gravity)
         free = np.sqrt(gravity * units)
     default = REST_SPEED * np.sqrt(gravity * units)
     limits = np.where(np.isnan(rest_speed), default, rest_speed)

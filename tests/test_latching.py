@@ -242,3 +242,27 @@ def test_an_input_of_a_batch_breaks_a_joint_between_two_calls():
     batch.inputs["push"] = [[9.0, 0, 0], [20.0, 0, 0]]
     batch.advance(0.7)
     assert np.abs(batch.state.velocity[:, 0, 0] - [0.0, 14.0]).max() < 1e-9
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_poses_moved_by_an_engagement_open_contacts_and_do_not_close_them(side):
+    """A cart at a stop is pulled to a block of equal mass by half of what their distance differs: off the stop, or into it."""
+    cart, block = (
+        quirk.Body.box(name, 1.0, [0.1] * 3, position=[x, 0, 0], velocity=[v, 0, 0])
+        for name, x, v in (("cart", -0.05 * side, -0.2 * side), ("block", 1.0, 0.0))
+    )
+    rails = [quirk.Prismatic(f"rail of {body}", quirk.GROUND, body, axis="x") for body in (cart, block)]
+    stop = quirk.Stop("stop", rails[0], **({"lower": -0.05} if side > 0 else {"upper": 0.05}))
+    hook = quirk.Distance("hook", cart, block, length=0.85, active=False)
+    caught = quirk.Event("caught", "time", level=0.5, action=quirk.enable(hook, tolerance=0.2))
+    push = quirk.Force("push", cart, [-1.0 * side, 0, 0])
+    system = quirk.System([cart, block, *rails, stop, hook, push, caught])
+    if side > 0:
+        result = quirk.simulate(system, 0.6, output=0.1)
+        # From -0.1 m at the stop, with the acceleration of both by the push for 0.1 s.
+        moved = -0.1 + (1.1 - 0.85) / 2 - 0.5 * 0.5 * 0.1**2
+        assert result["cart"].position[-1, 0] == pytest.approx(moved, abs=1e-12)
+        assert not result.active("stop")[-1]
+        return
+    with pytest.raises(SimulationError, match=r'Stop "stop": its gap .* jumps from .* and cannot be negative'):
+        quirk.simulate(system, 0.6, output=0.1)

@@ -94,7 +94,7 @@ class EventProcessor:
         self._count(t, event.name)
         before, former = total_energy(self._system, now), now
         changeable = self.changeable.changed_titles(plant, event.name)
-        gaps = self.contacts.values(t, now.y, angles) if changeable and self.contacts else None
+        gaps = self.contacts.values(t, now.y, angles) if self.contacts else None
         now = replace(now, impulse={})
         try:
             for action in event.actions:
@@ -102,7 +102,7 @@ class EventProcessor:
             now = self.board.after_new_motions(now)
             if changeable:
                 now = self.board.follow_functions(now, changeable, violations)
-            if gaps is not None:
+            if gaps is not None and (changeable or not np.array_equal(now.y, former.y)):
                 self.contact_state = self.contacts.after_gap_jump(
                     t, now.y, angles, now.configuration, self.contact_state, gaps
                 )

@@ -125,3 +125,17 @@ def test_summary_says_what_happened(result):
     text = result.summary()
     for word in ("4 bodies", "5 constraints", "energy drift", "constraint residual", "joint0", "force (N)"):
         assert word in text
+
+
+def test_arrays_of_a_result_cannot_be_written_to():
+    """They are shared, so that writing to one would change others."""
+    rod = quirk.Body.box("rod", 1.0, [0.5, 0.1, 0.1])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0.25, 0, 0], axis="y")
+    result = quirk.simulate(quirk.System([rod, hinge], gravity=[0, 0, -9.81]), 1.0, output=0.1)
+    energy = result.energy.total.copy()
+    for array in (result.time, result["rod"].position, result["rod"].velocity, result["hinge"].force()):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0.0
+    copy = result["rod"].position.copy()
+    copy[:] = 0.0
+    np.testing.assert_array_equal(result.energy.total, energy)

@@ -269,8 +269,13 @@ def mark_events(segments: Sequence[Segment], start: float, *, ended: bool = Fals
 
 
 def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the arrays of successive segments as one array, concatenated over time."""
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    """Return the arrays of successive segments as one array, concatenated over time, that cannot be written to.
+
+    A result shares its arrays with its views, so that writing to one would change other results.
+    """
+    whole = parts[0].view() if len(parts) == 1 else np.concatenate(parts)
+    whole.setflags(write=False)
+    return whole
 
 
 def joined_by_name(parts: Sequence[Mapping[str, np.ndarray]], counts: Sequence[int]) -> dict[str, np.ndarray]:

@@ -1,5 +1,6 @@
 """Loads that contacts share while the bodies turn relative to each other, so that the ways to share them change."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -10,6 +11,8 @@ import quirk
 from quirk import GROUND, Body, Contact, Friction, surface
 
 G, HEIGHT = 9.81, 0.1
+# Height of the centers of mass of plates whose feet lose their load in the motion.
+TALL = 0.35
 # Masses, moments of inertia about the vertical, and centers of mass from the hinge along x, of two plates.
 MASS, INERTIA, ARM = (3.0, 2.0), (0.08, 0.0417), (-0.25, 0.25)
 
@@ -21,28 +24,28 @@ def feet_of(rng):
     return places, rng.uniform(0.1, 0.3, (2, 3))
 
 
-def plates(feet, mu, spins, meter=1.0, reverse=False):
+def plates(feet, mu, spins, meter=1.0, reverse=False, height=HEIGHT):
     """Two plates with a common vertical hinge that slide on feet and spin, with the hinge at the origin."""
     bodies = [
         Body(
-            name, MASS[k], [0.04, 0.05, INERTIA[k]] * np.array(meter**2), position=[ARM[k] * meter, 0, HEIGHT * meter],
+            name, MASS[k], [0.04, 0.05, INERTIA[k]] * np.array(meter**2), position=[ARM[k] * meter, 0, height * meter],
             velocity=[0, ARM[k] * spins[k] * meter, 0], angular_velocity=[0, 0, spins[k]],
         )
         for k, name in enumerate("ab")
     ]  # fmt: skip
-    items = [*bodies, quirk.Revolute("hinge", *bodies, point=[0, 0, HEIGHT * meter], axis="z")]
+    items = [*bodies, quirk.Revolute("hinge", *bodies, point=[0, 0, height * meter], axis="z")]
     for k, body in enumerate(bodies):
         for n, (x, y) in enumerate(feet[k]):
-            ball = surface.sphere(0.05 * meter, center=[x * meter, y * meter, -0.05 * meter])
+            ball = surface.sphere(0.05 * meter, center=[x * meter, y * meter, (0.05 - height) * meter])
             contact = Contact(f"{body.name}{n}", GROUND, body, on_i=surface.plane(), on_j=ball)
             items += [contact, Friction(f"f{body.name}{n}", contact, mu[k][n])]
     return quirk.System(items[::-1] if reverse else items, gravity=[0, 0, -G * meter])
 
 
-def loads(feet, mu, pose, speed):
+def loads(feet, mu, pose, speed, height=HEIGHT):
     """Places of the feet (6, 2) from the hinge, and normal loads and friction (6, 2) of equal springs under them.
 
-    `pose` and `speed` are place of the hinge and angles of both plates, and their rates.
+    `pose` and `speed` are place of the hinge and angles of both plates, and their rates. Springs do not pull.
     """
     centers, places, slips = [], [], []
     for k in range(2):
@@ -56,16 +59,22 @@ def loads(feet, mu, pose, speed):
     # The hinge makes the plates one body for forces across the plane: total force, and moments about x and y through
     # the hinge at the height of the centers of mass, where forces in the plane have no moment.
     A = np.vstack([np.ones(6), places[:, 1], -places[:, 0]])
-    tips = np.vstack([np.zeros(6), HEIGHT * drag[:, 1], -HEIGHT * drag[:, 0]])
+    tips = np.vstack([np.zeros(6), height * drag[:, 1], -height * drag[:, 0]])
     weight = G * np.array([sum(MASS), *(np.array(MASS) @ np.array(centers))[::-1]]) * [1.0, 1.0, -1.0]
-    least = np.linalg.pinv(A)
-    normal = np.linalg.solve(np.eye(6) + least @ tips, least @ weight)
-    return places, normal, normal[:, None] * drag
+    # The load of each spring is that of its compression, an affine function of its place, or zero.
+    for pressed in np.array(list(itertools.product([True, False], repeat=6))):
+        if pressed.sum() < 3:
+            continue
+        compression = A.T @ np.linalg.solve((A + tips)[:, pressed] @ A[:, pressed].T, weight)
+        if (compression[pressed] >= 0).all() and (compression[~pressed] <= 0).all():
+            normal = np.where(pressed, compression, 0.0)
+            return places, normal, normal[:, None] * drag
+    raise AssertionError(f"no springs carry the plates at {pose}")
 
 
-def rates(t, y, feet, mu):
+def rates(t, y, feet, mu, height=HEIGHT):
     pose, speed = y[:4], y[4:]
-    places, _, forces = loads(feet, mu, pose, speed)
+    places, _, forces = loads(feet, mu, pose, speed, height)
     M, load = np.diag([sum(MASS), sum(MASS), 0.0, 0.0]), np.zeros(4)
     load[:2] = forces.sum(axis=0)
     for k in range(2):
@@ -101,6 +110,25 @@ def test_plates_that_slide_and_turn_have_the_friction_of_their_present_loads(see
             shown = result[name].force()[row, 2] / meter, result[f"f{name}"].force()[row, :2] / meter
             assert shown[0] == pytest.approx(normal[n], abs=1e-6)
             np.testing.assert_allclose(shown[1], forces[n], atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [5, 10, 38])
+def test_feet_that_lose_their_load_take_it_again(seed):
+    """The loads of tall plates follow the turning friction; feet without load stay on the floor."""
+    rng = np.random.default_rng(seed)
+    feet, mu = feet_of(rng)
+    spins = rng.uniform(4.0, 9.0, 2) * [1.0, -1.0]
+    result = quirk.simulate(plates(feet, mu, spins, height=TALL), 0.3, output=0.005, rtol=1e-10)
+    end = result.events[0].time if len(result.events) else 0.3
+    times = np.unique(result.time[result.time < end])
+    start = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, *spins])
+    true = solve_ivp(rates, (0.0, times[-1]), start, "DOP853", times, args=(feet, mu, TALL), rtol=1e-9, atol=1e-11)
+    expected = np.array([loads(feet, mu, y[:4], y[4:], TALL)[1] for y in true.y.T])
+    changes = np.diff((expected > 1e-6).astype(int), axis=0)
+    assert (changes == 1).any(), "no foot is loaded again"
+    rows = np.searchsorted(result.time, times)
+    for n, name in enumerate(["a0", "a1", "a2", "b0", "b1", "b2"]):
+        np.testing.assert_allclose(result[name].force()[rows, 2], expected[:, n], atol=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(3))

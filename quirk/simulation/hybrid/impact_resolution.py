@@ -371,6 +371,10 @@ class ImpactResolver:
         modes, load_round_off = frictional.contact_modes(
             solver, t, y, angles, rows, rows.kinematics.rate, SLIP_FLOOR * slow, at_limit, sliding, unloading
         )
+        returning = {key[:2] for key in triggered if key[2] == "return"}
+        modes = _with_loads_that_return(
+            modes, rows, [row for row, c in enumerate(indices) if self._contact_points[c].key in returning]
+        )
         if modes.independent.any():
             y = frictional.stop(solver, t, y, rows, modes.independent)
         shares = self._shares(rows, modes, load_round_off, indices)
@@ -478,3 +482,19 @@ class ImpactResolver:
         return loaded, frozenset(
             point.key for c, point in enumerate(points) if w[c] <= rest[c] and point.constraint.name not in loaded
         )
+
+
+def _with_loads_that_return(modes: ContactModes, rows: ContactRows, returning: Sequence[int]) -> ContactModes:
+    """Return contact modes in which sliding contacts whose load begins to grow again are loaded.
+
+    Their load is zero up to round-off, so that the contact problem may have left them without load. `returning` are the
+    indices of their rows, which depend on those of other contacts.
+    """
+    sliding = {element.contact for element in rows.elements if element.slip_direction is not None}
+    rough = {element.contact for element in rows.elements}
+    loaded = [c for c in returning if not modes.active[c] and (c in sliding or c not in rough)]
+    if not loaded:
+        return modes
+    z, active = modes.z.copy(), modes.active.copy()
+    z[loaded], active[loaded] = np.finfo(float).tiny, True
+    return replace(modes, z=z, active=active)

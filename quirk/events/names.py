@@ -101,7 +101,7 @@ class Shared(Reading):
 
 @dataclass(frozen=True)
 class KeptRows(Reading):
-    """Watched independence of the rows that a run keeps of those that share loads; zero where others must be kept.
+    """Watched independence of the kept rows among those that share loads; zero where the run must keep other rows.
 
     Attributes
     ----------

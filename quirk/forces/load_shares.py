@@ -50,7 +50,7 @@ class SharedRows:
     compliance : (h + d + u,) relative compliances of the kept rows, followed by those of the rows left out and of the
         rows without load: of all distributions, the one with the smallest sum of compliances times squared multipliers
         is used
-    unloaded : (u,) rows of closed contacts without load, which would be loaded if the distribution were better so
+    unloaded : (u,) rows of closed contacts without load, which may be loaded again
     """
 
     kept: tuple[tuple[str, int], ...]

@@ -29,7 +29,7 @@ def share_of(
     (n, 6), inertial frame, at time t (s) and the poses `kin`.
     """
     shared, known = friction.shares.rows, model.joint_rows
-    if shared is None or not all(name in known for name, _ in shared.kept):
+    if shared is None:
         shares = [(known[name].start + row, of) for name, row, of in friction.shares.terms if name in known]
         width = 1 if friction.takes == NORMAL else 6
         return np.array([row for row, _ in shares], dtype=np.int64), np.reshape([of for _, of in shares], (-1, width))

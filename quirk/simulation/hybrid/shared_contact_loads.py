@@ -331,10 +331,10 @@ class SharedContactLoads:
 
         `row` is the index of its row. The result is None if it does not depend on the rows of sliding contacts.
         """
-        W, load_distribution = self._rows.W, self._distribution
-        others = [
-            c for c in np.flatnonzero(self._solution.active[: self._rows.contact_count]) if c in self._sliding_rows
-        ]
+        W, load_distribution, modes = self._rows.W, self._distribution, self._solution.slip_directions
+        sticking = {element.contact for element, e in zip(self._rows.elements, modes, strict=True) if e is None}
+        active = np.flatnonzero(self._solution.active[: self._rows.contact_count]).tolist()
+        others = [c for c in active if c not in sticking]
         if not others or not W[row, row] > 0:
             return None
         root_compliance = np.sqrt(self._rows.compliance[others])

@@ -40,7 +40,7 @@ def flat_frictions(model: Model, tables: Tables, forces: Forces) -> FrictionTabl
     place = [_place(element, model, tables, read) for element in every]
     terms = [_terms(element, model, tables) for element in every]
     first = np.cumsum([0, *(len(of) for of in terms)], dtype=np.int64)
-    rows, joints = rows_of_friction(every, model)
+    rows, joints = rows_of_friction(every)
     places = places_of_friction(every, first.tolist(), ValuesOfShares(rows, len(joints))) if rows.left_out else Places()
     C, lanes, bodies = len(sliding), 8 * len(tables.nodes.rows), tables.slots.lanes * WRENCH_SIZE
 

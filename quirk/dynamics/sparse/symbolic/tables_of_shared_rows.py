@@ -220,7 +220,7 @@ def unit_loads_of(model: Model) -> list[tuple[ForceElement, tuple[int, ...]]]:
     Bodies are given by their indices in the model; the ground has the index after the last body.
     """
     number = {name: k for k, name in enumerate(model.body_names)}
-    rows, _ = rows_of_friction(frictions_by_load(model), model)
+    rows, _ = rows_of_friction(frictions_by_load(model))
     return [(row.law, tuple(number.get(body.name, len(number)) for body, _ in row.law.ends)) for row in rows.left_out]
 
 
@@ -230,11 +230,11 @@ def frictions_by_load(model: Model) -> list[Friction]:
     return [*sliding, *(held.friction for held in sticking_by_load(model))]
 
 
-def rows_of_friction(frictions: Sequence[Friction], model: Model) -> tuple[SharedRows, list[Constraint]]:
+def rows_of_friction(frictions: Sequence[Friction]) -> tuple[SharedRows, list[Constraint]]:
     """Return the rows that share loads on which friction depends, and the joints whose loads depend on them."""
-    present = [one.shares.rows for one in frictions if one.shares.rows is not None]
-    known = [rows for rows in present if all(name in model.joint_rows for name, _ in rows.kept)]
-    return next(iter(known), NO_ROWS), [one.on for one in frictions if one.takes != NORMAL and one.shares.rows in known]
+    present = [one for one in frictions if one.shares.rows is not None]
+    rows = next((one.shares.rows for one in present if one.shares.rows is not None), NO_ROWS)
+    return rows, [one.on for one in present if one.takes != NORMAL]
 
 
 def places_of_friction(frictions: Sequence[Friction], terms: Sequence[int], values: ValuesOfShares) -> Places:

@@ -307,7 +307,7 @@ class SharedContactLoads:
             R, response = self._rows.axes[friction.name], element.normal_load.response
             weights = np.vstack([R.T @ response[:3], R.T @ response[3:]]) @ self._distribution.redistributed
             least = NO_WEIGHT * float(np.abs(response).max(initial=0.0))
-            if turning is not None and np.abs(weights).max(initial=0.0) > least:
+            if turning is not None and turning.left_out:
                 return LoadShares(tuple((name, row, BEARINGS * (0.0,)) for name, row in self._names), turning.shared)
         else:
             return LoadShares()

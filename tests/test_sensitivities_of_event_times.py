@@ -96,3 +96,20 @@ def test_what_follows_from_an_event_has_its_derivative(kind, tmp_path):
     result.save(tmp_path / "run.nc")
     again = quirk.Result.load(tmp_path / "run.nc", system)
     np.testing.assert_array_equal(again.sensitivity["gravity"].event_times, result.sensitivity["gravity"].event_times)
+
+
+@pytest.mark.parametrize("limits", [(0.0, 0.005), (-1e-6, 2e-3), (0.0, 1e-5)])
+def test_limits_of_narrow_stops_can_be_varied(limits):
+    """The limit is varied by less than the range of the stop; a slider falls on it with the acceleration 1 m/s^2."""
+    lower, upper = limits
+    box = quirk.Body.box("box", 1.0, [0.1, 0.1, 0.1], velocity=[-1e-4, 0, 0])
+    rail = quirk.Prismatic("rail", quirk.GROUND, box, axis="x")
+    stop = quirk.Stop("stop", rail, lower=lower, upper=upper)
+    start = 0.5 * (lower + upper)
+    state = quirk.System([box, rail, stop]).initial_state()
+    state.position[0, 0] = start
+    system = quirk.System([box, rail, stop], gravity=[-1.0, 0, 0])
+    result = quirk.simulate(system, 0.2, output=0.1, initial_state=state, sensitivities=[("stop", "lower")])
+    speed = np.sqrt(1e-8 + 2.0 * (start - lower))
+    assert result.events[0].time == pytest.approx(speed - 1e-4, rel=1e-9)
+    assert result.sensitivity["stop", "lower"].event_times[0] == pytest.approx(-1.0 / speed, rel=1e-7)

@@ -30,8 +30,9 @@ MASS, INERTIA, LAW, RELATION, INTERNAL, GRAVITY = "mass", "inertia", "law", "rel
 RESTITUTION, GAP = "restitution", "gap "
 Numbers = Mapping[Key, np.ndarray]
 
-# Difference quotients: first step over the magnitude of the parameter, and number of halvings for the extrapolation.
-STEP, HALVINGS = 1e-2, 5
+# Difference quotients: first step over the magnitude of the parameter, and number of halvings for the extrapolation;
+# and number of first steps, each a tenth of the one before, that are tried where a part does not allow larger ones.
+STEP, HALVINGS, SMALLER = 1e-2, 5, 6
 # Relative difference of difference quotients that is round-off; the dependence is then linear.
 LINEAR = 1e-13
 
@@ -150,14 +151,7 @@ def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, n
     the typical magnitude of the variable. Numbers computed by the constructor of a part, with arithmetic, are smooth in
     its arguments.
     """
-    h = STEP * (size if size > 0 else 1.0)
-    try:
-        table = _halved(lambda x: _difference(function(x), function(-x), 2 * x), h)
-        base = 4.0
-    except InputError:  # its value may be at a lower limit
-        here = function(0.0)
-        table = _halved(lambda x: _difference(function(x), here, x), h)
-        base = 2.0
+    table, base = _quotients(function, STEP * (size if size > 0 else 1.0))
     if any({key: x.shape for key, x in row.items()} != {key: x.shape for key, x in table[0].items()} for row in table):
         raise InputError(CHANGING)
     for k in range(1, len(table)):
@@ -167,6 +161,27 @@ def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, n
             for coarse, finer in pairwise(table)
         ]
     return {key: change for key, change in table[0].items() if change.any()}
+
+
+def _quotients(function: Callable[[float], Numbers], h: float) -> tuple[list[dict[Key, np.ndarray]], float]:
+    """Return difference quotients of a function at 0, see `_halved`, and the ratio of the errors of successive ones.
+
+    The first step is h, or smaller by powers of ten, as the value may be close to a limit of the part on either side.
+    If the function fails for all of these steps, its first error is raised.
+    """
+    here, errors = function(0.0), list[InputError]()
+    ways: tuple[tuple[Callable[[float], dict[Key, np.ndarray]], float], ...] = (
+        (lambda x: _difference(function(x), function(-x), 2 * x), 4.0),
+        (lambda x: _difference(function(x), here, x), 2.0),
+        (lambda x: _difference(here, function(-x), x), 2.0),
+    )
+    for smaller in range(SMALLER):
+        for difference, ratio in ways:
+            try:
+                return _halved(difference, h * 0.1**smaller), ratio
+            except InputError as error:
+                errors.append(error)
+    raise errors[0]
 
 
 def _halved(difference: Callable[[float], dict[Key, np.ndarray]], h: float) -> list[dict[Key, np.ndarray]]:

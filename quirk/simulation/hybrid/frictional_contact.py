@@ -88,7 +88,8 @@ class FrictionalContactSolver:
                 kept = float(part) if bouncing.any() else 1.0
                 y, impulse, rates = self._apply_impulses(solver, t, y, rows, x, active, goal)
                 return Impact(y, impulse, rates / rows.arms, kept)
-        listed = ", ".join(f"{friction}" for friction in rows.friction_elements)
+        pairs = zip(rows.friction_elements, rows.elements, strict=True)
+        listed = ", ".join(f"{friction}" for friction, element in pairs if element.contact is not None)
         raise SwitchingError(f"no impulses satisfy Coulomb's law of friction: {listed}")
 
     def slips_at_infinite_friction(self, rows: ContactRows, noise: float) -> bool:

@@ -1,4 +1,4 @@
-"""A plate that slides and turns on rough feet, some of which lose their load and take it again, beside statics.
+"""A plate slides and turns on rough feet, some of which lose their load and take it again; compared with statics.
 
 The feet carry the loads of equal springs that do not pull, n = max(0, a + b x + c y), at each instant.
 """

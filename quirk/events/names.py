@@ -6,7 +6,7 @@ The first word is the name of a part: a body, constraint or force of the system.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -109,7 +109,7 @@ class KeptRows(Reading):
     shared : the rows that share loads
     """
 
-    shared: SharedRows = field(default_factory=lambda: SharedRows((), (), ()))
+    shared: SharedRows
 
 
 @dataclass(frozen=True)

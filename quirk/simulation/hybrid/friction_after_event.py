@@ -18,6 +18,7 @@ from quirk.result.contact_loads import ContactLoadWarning
 from .contact_rows import ContactRows
 from .shared_contact_loads import SharedContactLoads
 from .speed_limits import REST_SPEED
+from .turning_rows import FREEDOMS
 
 # Friction of a contact without load counts as sticking if its slip accelerates by less than this multiple of the
 # threshold of zero acceleration.
@@ -31,8 +32,6 @@ CREEP_REDUNDANT = 10 * SLIP_FLOOR
 # Friction with redundant rows that slides for less than this fraction of the free-fall time over the length of the
 # system does not begin to slide again, because it would alternate between sliding and sticking.
 SHORT_SLIDING = 1e-3
-# Number of relative degrees of freedom of two bodies.
-FREEDOMS = 6
 
 
 def friction_modes_after_event(

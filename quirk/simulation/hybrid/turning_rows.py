@@ -1,8 +1,8 @@
 """Rows of contacts and friction whose dependence changes as the bodies move relative to each other.
 
 Rows that depend on each other share loads, see `quirk.forces.load_shares`. Between two bodies at rest relative to each
-other, and between points or spheres of one body and planes of another, the dependence is the same at all times, and so
-are the weights of the multipliers in the loads. In other groups of rows it changes with the poses.
+other, and between points or spheres of one body and parallel planes of another, the dependence is the same at all
+times, and so are the weights of the multipliers in the loads. In other groups of rows it changes with the poses.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ POINTS = ("point", "sphere")
 
 @dataclass(frozen=True)
 class TurningRows:
-    """The rows of a contact problem among which loads are distributed at each state; r rows, of which d are left out.
+    """Rows of a contact problem among which a run distributes loads at each state.
+
+    The problem has r rows; of those that share loads, d are left out.
 
     Attributes
     ----------
@@ -110,9 +112,9 @@ def _is_fixed(rows: ContactRows, group: Sequence[int], contacts: Sequence[Constr
     """Whether the dependence of a group of rows remains the same while the contacts of the group keep their states.
 
     The rows must be those of one pair of bodies. Either they prevent all relative motion, or they are those of points
-    or spheres on planes.
+    or spheres on parallel planes.
     """
-    directions = rows.kinematics.force_directions[list(group)].copy()
+    directions = rows.kinematics.force_directions[list(group)]
     acts = np.abs(directions).max(axis=2) > 0.0
     if (acts != acts[0]).any():
         return False
@@ -123,7 +125,9 @@ def _is_fixed(rows: ContactRows, group: Sequence[int], contacts: Sequence[Constr
     if rank == FREEDOMS:
         return True
     by_pair = load_subspaces(rows.W, np.array(group))[0].shape[1] == rank
-    return by_pair and all(row < rows.contact_count and _is_point_on_plane(contacts[row]) for row in group)
+    parallel = np.linalg.svd(loads[:, :3], compute_uv=False)[1:].max(initial=0.0) <= np.sqrt(DEPENDENT) * sizes[0]
+    on_planes = all(row < rows.contact_count and _is_point_on_plane(contacts[row]) for row in group)
+    return by_pair and bool(parallel) and on_planes
 
 
 def _is_point_on_plane(constraint: Constraint) -> bool:

@@ -51,6 +51,31 @@ def test_a_body_that_flies_past_the_end_of_a_spring(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("seed", study(range(40), 3))
+def test_a_body_that_gathers_speed_does_not_pass_another_unnoticed(method, seed):
+    """Its steps are long, and its gap is negative for a short time only, with a sharp minimum."""
+    rng = np.random.default_rng(seed)
+    for _ in range(5):
+        scale, radius = 10.0 ** rng.uniform(-3, 3), 10.0 ** rng.uniform(-3, -1)
+        height, speed, off = (
+            rng.uniform(0.3, 4.0),
+            rng.uniform(-1.0, 3.0) * rng.choice([0.03, 1.0]),
+            rng.uniform(0, 1.9),
+        )
+        ball = quirk.Body.sphere(
+            "ball", 1.0, radius * scale, position=[off * radius * scale, 0, height * scale],
+            velocity=[0, 0, speed * np.sqrt(9.81) * scale],
+        )  # fmt: skip
+        sphere = quirk.surface.sphere(radius * scale)
+        contact = quirk.Contact("contact", quirk.GROUND, ball, on_i=sphere, on_j=sphere)
+        system = quirk.System([ball, contact], gravity=[0, 0, -9.81 * scale])
+        fall = height - np.sqrt(4.0 - off**2) * radius
+        first = speed / np.sqrt(9.81) + np.sqrt(speed**2 / 9.81 + 2.0 * fall / 9.81)
+        result = quirk.simulate(system, rng.uniform(1.1, 6.0) * first, method=method)
+        assert result.events.time[:1] == pytest.approx([first], rel=1e-9), (seed, scale, radius, height, speed, off)
+
+
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("rtol", study([1e-6, 1e-3], 1))
 @pytest.mark.parametrize("rate", study([False, True], 1))
 def test_a_function_faster_than_the_motion(method, rate, rtol):

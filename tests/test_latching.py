@@ -220,6 +220,33 @@ def test_a_joint_that_has_closed_does_not_close_again(seed, method):
     assert [event.name for event in result.events if event.name == "latch"] == ["latch"], (speed, masses, distance)
 
 
+@pytest.mark.parametrize("seed", study(range(30), 4))
+@pytest.mark.parametrize("strength", [None, 5.0])
+def test_a_latch_that_keeps_the_offset_closes_once(strength, seed):
+    """It stands at its limits, up to round-off, while it is closed, and where it has broken under a thrust."""
+    rng = np.random.default_rng(seed)
+    place, reach, distance = rng.choice([1.0, 30.0]), rng.uniform(0.3, 0.6), rng.uniform(0.01, 0.05)
+    first = quirk.Body.box("first", rng.uniform(0.5, 3), [0.2, 0.1, 0.1], position=[place, 0, 0])
+    second = quirk.Body.box(
+        "second", rng.uniform(0.5, 3), [0.2, 0.1, 0.1], position=[place + 1.0, 0, 0], velocity=[-1.0, 0, 0]
+    )
+    rails = [quirk.Prismatic(f"rail of {body}", quirk.GROUND, body, axis="x") for body in (first, second)]
+    dock = quirk.Generic(
+        "dock", first, second, frame_i=quirk.Frame([reach, 0, 0]), frame_j=quirk.Frame(),
+        constrained=[1, 0, 0, 0, 0, 0], active=False,
+    )  # fmt: skip
+    latch = quirk.Latch("latch", dock, distance=distance, keep_offset=True, strength=strength)
+    thrust = quirk.Force("thrust", second, [quirk.Motion.polynomial([0.0, -8.0]), 0, 0])
+    brake = quirk.JointFriction("brake", rails[0], coulomb=1.0, sticking=True)
+    train = quirk.System([first, second, *rails, dock, latch, thrust, brake])
+    result = quirk.simulate(train, 3.0, output=0.1)
+    breaks = ["latch breaks"] if strength else []
+    names = [event.name for event in result.events if event.name.startswith("latch")]
+    assert names[: 1 + len(breaks)] == ["latch", *breaks], (seed, names)
+    # The hook has passed its eye by then, so that the latch may close once more where they meet again.
+    assert len(names) <= 1 + 2 * len(breaks), (seed, names)
+
+
 def held_block(force):
     """A block of 1 kg that a joint with a strength of 10 N holds against a force."""
     block = quirk.Body.box("block", 1.0, [0.1, 0.1, 0.1])

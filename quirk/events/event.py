@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 from ..errors import InputError
@@ -51,6 +51,8 @@ class Event(Immutable):
     # Side of the level, -1 below or 1 above it, on which the quantity counts as being before a run begins; 0 for the
     # side on which it is at the start.
     side_before: int = 0
+    # Largest magnitude of the quantity that counts as round-off, in its unit.
+    tolerance: float = 0.0
 
     def __init__(
         self,
@@ -83,6 +85,10 @@ class Event(Immutable):
     def user_functions(self) -> list[Callable[..., Any]]:
         """User-defined functions of the event: the watched function and functions among the actions."""
         return [*self.watched_functions, *functions_in(self.actions)]
+
+    def watched_beside(self, active: Container[str]) -> bool:
+        """Whether runs watch the event while the constraints with the names `active` are enabled."""
+        return True
 
     def quantity(self, parts: Mapping[str, Any], probe: Any) -> Quantity | Gap | Reading:
         """Return the watched quantity of this event for a system.

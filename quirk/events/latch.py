@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +51,10 @@ class OutOfReach:
         return found - 1.0
 
 
+# Fraction of the squares of its limits by which a latch must open before it can close again.
+REOPENED = 1e-9
+
+
 class JointBreak(Event):
     """Event at which a joint breaks; one that is overloaded when a run begins breaks at once."""
 
@@ -92,6 +96,8 @@ class Latch(Event):
     array([-0.5,  0. ,  0. ])
     """
 
+    side_before, tolerance = -1, REOPENED
+
     def __init__(
         self,
         name: str,
@@ -124,6 +130,10 @@ class Latch(Event):
 
     def __str__(self) -> str:
         return f'Latch "{self.name}"'
+
+    def watched_beside(self, active: Container[str]) -> bool:
+        """Whether the latch is open: a closed one that keeps the offset stands at its limits, up to round-off."""
+        return self.joint.name not in active
 
     def quantity(self, parts: Mapping[str, Any], probe: Any) -> Quantity:
         """Return the quantity that triggers the latch; `parts` and `probe` are unused."""

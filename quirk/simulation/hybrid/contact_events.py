@@ -130,7 +130,7 @@ class Contacts:
                 else contact_state.tolerated_gaps.get(point.key, 0.0)
             )
             gap = Gap(point.constraint, point.number, slack) if slack > 0 else point.gap
-            functions.append(EventFunction((*point.key, "gap"), title, gap, -1, True, True))
+            functions.append(EventFunction((*point.key, "gap"), title, gap, -1, True, True, dimension=gap.dimension))
             if slack > TOUCHING * unit:
                 far = Gap(point.constraint, point.number, -2.0 * slack)
                 functions.append(EventFunction((*point.key, "apart"), title, far, 1, True))

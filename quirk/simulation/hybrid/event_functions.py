@@ -35,7 +35,7 @@ def guards_of(system: System, events: Sequence[Event], every: bool = False) -> l
         dimension = Dimension.UNKNOWN if isinstance(quantity, Reading) else quantity.dimension
         return EventFunction(
             event.name, f"{event}", quantity, event.direction, acts, dimension=dimension, level=event.level,
-            side_before=event.side_before,
+            side_before=event.side_before, tolerance=event.tolerance,
         )  # fmt: skip
 
     return [guard(event) for event in events]

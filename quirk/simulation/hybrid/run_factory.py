@@ -246,7 +246,9 @@ class RunFactory:
 
     def new_run(self, plant: CompiledModel, guards: Sequence[EventFunction]) -> CompiledRun | PythonRun:
         """Return a run object of a compiled model that monitors the user's events and the event functions `guards`."""
-        guards = [*self.guards, *guards]
+        active = plant.model.joint_rows
+        watched = [guard for event, guard in zip(self.events, self.guards, strict=True) if event.watched_beside(active)]
+        guards = [*watched, *guards]
         if self.compiled:
             switching = self.method == AUTO
             name = EXPLICIT if switching else self.method

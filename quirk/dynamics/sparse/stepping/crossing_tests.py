@@ -22,6 +22,8 @@ NOISE = 1e-14
 # Crossings by less than this fraction of the positions or velocities of a system are round-off: twice the residual that
 # projections leave, see `kernels.project`.
 ROUND_OFF = 4e-15
+# Largest rate of a function in a part of a step, over its larger rate at both ends.
+STEEPER = 1.5
 # Deviation of a function within a step from its interpolant, over its largest magnitude, beyond which the step is
 # sampled.
 UNRESOLVED = 0.25
@@ -45,7 +47,8 @@ def noise(settings: Settings, run: RunState, e: int) -> float:
     It is at least the round-off of the positions or velocities of the system, because constraints or friction may hold
     the quantity at the level of its event up to this round-off.
     """
-    return max(relative_noise(settings, run.watched, e), ROUND_OFF * scale_at_rest(settings, run, e))
+    least = max(relative_noise(settings, run.watched, e), ROUND_OFF * scale_at_rest(settings, run, e))
+    return max(least, at(run.watched.tolerance, e))
 
 
 @kernel
@@ -80,6 +83,21 @@ def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float)
 
 
 @kernel
+def may_dip(side: float, g0: float, r0: float, g1: float, r1: float, h: float, least: float) -> bool:
+    """Return whether a function with the sign `side` may fall to zero and rise again between two times, h (s) apart.
+
+    g0 and g1 are its values at these times, r0 and r1 its rates. It need not be convex, but may have a sharp minimum,
+    as the distance of two points that pass each other closely. Its rate is at most STEEPER times those at both times.
+    A function below `least` leaves or reaches zero: its rate is round-off.
+    """
+    if min(side * g0, side * g1) <= least:
+        return may_cross(side, g0, r0, g1, r1, h)
+    if not side * r0 <= 0.0 < side * r1:
+        return False
+    return side * (g0 + g1) <= STEEPER * max(abs(r0), abs(r1)) * h
+
+
+@kernel
 def may_cross_between(side: float, previous: float, g0: float, g1: float, following: float) -> bool:
     """Return whether a function of unknown rate may cross zero between two times at which it has the sign `side`.
 
@@ -107,14 +125,19 @@ def parabola_crosses(side: float, g0: float, g1: float, g2: float) -> bool:
 
 
 @kernel
-def unresolved(g0: float, r0: float, gm: float, rm: float, g1: float, r1: float, h: float) -> bool:
+def unresolved(g0: float, r0: float, gm: float, rm: float, g1: float, r1: float, h: float, least: float) -> bool:
     """Return whether an event function varies too fast to be resolved by three values and rates in a step.
 
-    g0, gm and g1 are its values and r0, rm and r1 its rates at the start, middle and end of a step of size h (s).
+    g0, gm and g1 are its values and r0, rm and r1 its rates at the start, middle and end of a step of size h (s). The
+    value in the middle must be nearer to the cubic through the others than any of them is to zero, but for those below
+    `least`, at which the function leaves or reaches zero.
     """
-    largest = max(abs(g0), abs(gm), abs(g1))
+    largest, smallest = max(abs(g0), abs(gm), abs(g1)), math.inf
+    for g in (abs(g0), abs(gm), abs(g1)):
+        smallest = min(smallest, g) if g > least else smallest
     value, rate = 0.5 * (g0 + g1) + 0.125 * h * (r0 - r1), 1.5 * (g1 - g0) / h - 0.25 * (r0 + r1)
-    return max(abs(gm - value), abs(rm - rate) * h) > UNRESOLVED * largest
+    missed = abs(gm - value)
+    return max(missed, abs(rm - rate) * h) > UNRESOLVED * largest or missed > smallest
 
 
 @kernel
@@ -145,6 +168,6 @@ def suspicious(settings: Settings, run: RunState, e: int, h: float) -> bool:
     r0, rm, r1 = at(watched.start, 2 * e + 1), at(watched.middle, 2 * e + 1), at(watched.end, 2 * e + 1)
     if math.isnan(rm):
         return may_cross_between(side, math.nan, g0, gm, g1) or may_cross_between(side, g0, gm, g1, math.nan)
-    if parabola_crosses(side, g0, gm, g1) or unresolved(g0, r0, gm, rm, g1, r1, h):
+    if parabola_crosses(side, g0, gm, g1) or unresolved(g0, r0, gm, rm, g1, r1, h, least):
         return True
-    return may_cross(side, g0, r0, gm, rm, 0.5 * h) or may_cross(side, gm, rm, g1, r1, 0.5 * h)
+    return may_dip(side, g0, r0, gm, rm, 0.5 * h, least) or may_dip(side, gm, rm, g1, r1, 0.5 * h, least)

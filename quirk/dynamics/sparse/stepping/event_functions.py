@@ -104,6 +104,7 @@ class WatchedTables(NamedTuple):
     crossings : (NOTED MOST_CROSSINGS,) events recorded since the last call of compiled code
     hit : (Q,) AT_ZERO or BY_A_JUMP for events at the end of the step, else 0
     at_speed : (Q,) magnitude of the rate before the last event if its action may have changed the state, else 0
+    tolerance : (Q,) largest magnitude that counts as round-off, in addition to that of positions and velocities
     """
 
     laws: Forces
@@ -130,6 +131,7 @@ class WatchedTables(NamedTuple):
     crossings: np.ndarray
     hit: np.ndarray
     at_speed: np.ndarray
+    tolerance: np.ndarray
 
 
 @kernel

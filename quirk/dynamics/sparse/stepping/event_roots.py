@@ -10,7 +10,7 @@ from quirk.jit.simd import at
 
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
-from .crossing_tests import may_cross, may_cross_between, noise
+from .crossing_tests import may_cross, may_cross_between, may_dip, noise, unresolved
 from .event_turns import value_within
 from .method_kernels import between
 from .run_state import RunState, Settings, StepPosition
@@ -21,6 +21,8 @@ MOST_ITERATIONS = 100
 # Number of golden-section steps in the search for the minimum of a function near zero.
 DESCENTS = 40
 GOLDEN = 0.3819660112501051
+# Maximum number of bisections of an interval in search of a sharp minimum.
+MOST_BISECTIONS = 40
 # A function counts as zero at the start of a search below this fraction of its value at the end.
 AS_GOOD_AS_ZERO = 1e-6
 
@@ -38,6 +40,15 @@ def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunStat
 
     The state is computed by the continuous extension and projected onto the constraints.
     """
+    value, _ = sampled_with_rate(mechanism, stepper, settings, run, e, t)
+    return value
+
+
+@kernel
+def sampled_with_rate(
+    mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, t: float
+) -> tuple[float, float]:
+    """Return the value and the rate of event function e at time t (s) within the step; see `sampled`."""
     between(mechanism, stepper, settings, run, t, run.watched.state)
     run.counts.position = StepPosition.DENSE
     project_watched_state(mechanism, settings, run, t)
@@ -131,6 +142,74 @@ def minimum_crossing(
 
 
 @kernel
+def dip_crossing(
+    mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float,
+    a: float, ga: float, ra: float, c: float, gc: float, rc: float,
+) -> float:  # fmt: skip
+    """Return a time between a and c (s) at which event function e has the opposite of the sign `side`, or infinity.
+
+    ga and gc are its values, ra and rc its rates at both times. The function is searched where it first falls and then
+    rises: it may have a sharp minimum there, as the distance of two points that pass each other closely. The interval
+    is halved until the function is far from zero in it, or its tangents show that it may cross zero.
+    """
+    least = noise(settings, run, e)
+    for _ in range(MOST_BISECTIONS):
+        if not may_dip(side, ga, ra, gc, rc, c - a, least):
+            return math.inf
+        if may_cross(side, ga, ra, gc, rc, c - a):
+            return minimum_crossing(mechanism, stepper, settings, run, e, side, a, c)
+        t = 0.5 * (a + c)
+        g, rate = sampled_with_rate(mechanism, stepper, settings, run, e, t)
+        if side * g < -least:
+            return t
+        if side * rate < 0.0:
+            a, ga, ra = t, g, rate
+        else:
+            c, gc, rc = t, g, rate
+    return math.inf
+
+
+@kernel
+def well_sampled(settings: Settings, run: RunState, e: int, m: int, h: float) -> bool:
+    """Return whether the samples of event function e resolve it in interval m of the step, between samples m - 1 and m.
+
+    Both samples are compared with the interpolant through their neighbors; h is the size of the intervals, s.
+    """
+    watched, samples, least = run.watched, run.counts.samples, noise(settings, run, e)
+    size = 2 * watched.side.shape[0]
+    for n in range(max(m - 1, 1), min(m, samples - 1) + 1):
+        o = n * size + 2 * e
+        if unresolved(
+            at(watched.samples, o - size), at(watched.samples, o - size + 1),
+            at(watched.samples, o), at(watched.samples, o + 1),
+            at(watched.samples, o + size), at(watched.samples, o + size + 1), 2.0 * h, least,
+        ):  # fmt: skip
+            return False
+    return True
+
+
+@kernel
+def crossing_in_halves(
+    mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float,
+    a: float, ga: float, ra: float, c: float, gc: float, rc: float,
+) -> float:  # fmt: skip
+    """Search each half of an interval for a crossing as `dip_crossing` does; for arguments and result see there.
+
+    The function may rise before it falls and rises again.
+    """
+    if min(side * ga, side * gc) <= noise(settings, run, e):
+        return math.inf
+    t = 0.5 * (a + c)
+    g, rate = sampled_with_rate(mechanism, stepper, settings, run, e, t)
+    if side * g < -noise(settings, run, e):
+        return t
+    there = dip_crossing(mechanism, stepper, settings, run, e, side, a, ga, ra, t, g, rate)
+    if there < math.inf:
+        return there
+    return dip_crossing(mechanism, stepper, settings, run, e, side, t, g, rate, c, gc, rc)
+
+
+@kernel
 def next_crossing(
     mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, since: float
 ) -> float:
@@ -155,9 +234,12 @@ def next_crossing(
             later = at(watched.samples, o + size) if m < samples else math.nan
             if not may_cross_between(side, earlier, ga, g, later):
                 continue
-        elif not may_cross(side, ga, at(watched.samples, o - size + 1), g, rate, h / samples):
-            continue
-        there = minimum_crossing(mechanism, stepper, settings, run, e, side, a, b)
+            there = minimum_crossing(mechanism, stepper, settings, run, e, side, a, b)
+        else:
+            falls = at(watched.samples, o - size + 1)
+            there = dip_crossing(mechanism, stepper, settings, run, e, side, a, ga, falls, b, g, rate)
+            if there == math.inf and not well_sampled(settings, run, e, m, h / samples):
+                there = crossing_in_halves(mechanism, stepper, settings, run, e, side, a, ga, falls, b, g, rate)
         if there < math.inf:
             g = sampled(mechanism, stepper, settings, run, e, there)
             return root(mechanism, stepper, settings, run, e, side, a, ga, there, g)

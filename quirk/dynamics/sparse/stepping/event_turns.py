@@ -57,9 +57,10 @@ def values_within(
 
 
 @kernel
-def value_within(mechanism: Mechanism, settings: Settings, run: RunState, e: int, t: float, y: np.ndarray) -> float:
-    """Return the value of event function e at time t (s) and a state y of the current step."""
+def value_within(
+    mechanism: Mechanism, settings: Settings, run: RunState, e: int, t: float, y: np.ndarray
+) -> tuple[float, float]:
+    """Return the value and the rate of event function e at time t (s) and a state y of the current step."""
     refer_turns(run, t, y)
     prepare(mechanism, run.watched, t, y, settings.alpha, settings.beta)
-    value, _ = value_of(mechanism, run.watched, e, t, y)
-    return value
+    return value_of(mechanism, run.watched, e, t, y)

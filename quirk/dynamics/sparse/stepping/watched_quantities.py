@@ -74,6 +74,7 @@ class EventFunction:
     dimension : dimension of the value, if its round-off is that of the positions or velocities of the system
     level : level of the event, subtracted from the value
     side_before : sign, -1 or 1, that the value counts as having before a run begins; 0 for its sign at the start
+    tolerance : largest magnitude of the value that counts as round-off, in addition to that of positions and velocities
     """
 
     key: Hashable
@@ -85,6 +86,7 @@ class EventFunction:
     dimension: Dimension = Dimension.UNKNOWN
     level: float = 0.0
     side_before: int = 0
+    tolerance: float = 0.0
 
 
 def varies_fast(quantity: ForceElement | Reading) -> bool:
@@ -159,6 +161,7 @@ class EventMonitor:
             crossings=np.zeros(NOTED * MOST_CROSSINGS if count else 0),
             hit=np.zeros(count, dtype=np.int64),
             at_speed=np.zeros(count),
+            tolerance=np.array([guard.tolerance for guard in self.guards]),
         )
 
     def count_from(self, whole: np.ndarray) -> None:

@@ -55,3 +55,49 @@ def test_both_points_of_an_edge_reach_their_limit(seed, off):
             # Slip begins along e, up to the digits to which shared forces are known.
             across = found.w[element.rows] - (found.w[element.rows] @ e) * e
             assert np.linalg.norm(across) < noise
+
+
+def single_contact(seed):
+    """W (3, 3) and the rates (3,) of the gap and of the slip of a body that strikes a plane at one point."""
+    rng = np.random.default_rng(seed)
+    arm, moments = rng.uniform(-0.5, 0.5, 3), rng.uniform(0.05, 1.0, 3) * 0.1
+    across = np.array([[0, -arm[2], arm[1]], [arm[2], 0, -arm[0]], [-arm[1], arm[0], 0]])
+    J = np.hstack([np.eye(3), -across])[[2, 0, 1]]
+    inertia = np.diag([moments[1] + moments[2], moments[0] + moments[2], moments[0] + moments[1]])
+    W = J @ np.block([[np.eye(3) / rng.uniform(0.5, 3), np.zeros((3, 3))], [np.zeros((3, 3)), np.linalg.inv(inertia)]])
+    return W @ J.T, np.array([-rng.uniform(0.05, 2.0), *rng.normal(size=2)]), rng.uniform(0.05, 0.8)
+
+
+def slides(W, q, mu, angle):
+    """Component, across the direction at `angle`, of the slip that friction against this direction leaves; that along it."""
+    e = np.array([np.cos(angle), np.sin(angle)])
+    pushes = np.array([1.0, *(-mu * e)])
+    w = (q - q[0] / (W[0] @ pushes) * (W @ pushes))[1:]
+    return w[1] * e[0] - w[0] * e[1], w @ e, W[0] @ pushes
+
+
+@pytest.mark.parametrize("restitution", [0.0, 1.0])
+def test_a_contact_slides_where_static_friction_does_not_hold_it(restitution):
+    """With a lower coefficient of sliding: wherever a body neither sticks nor is jammed, the impulses of sliding are found."""
+    angles, searched = np.linspace(-np.pi, np.pi, 721), 0
+    for seed in range(600):
+        W, rates, mu = single_contact(seed)
+        q = rates + np.array([restitution * rates[0], 0.0, 0.0])
+        sticks = np.linalg.solve(W, -q)
+        if np.hypot(*sticks[1:]) <= 1.5 * mu * sticks[0]:
+            continue
+        values = [slides(W, q, mu, angle) for angle in angles]
+        across = np.array([value[0] for value in values])
+        crossings = np.flatnonzero(across[:-1] * across[1:] < 0)
+        true = [k for k in crossings if values[k][1] > 0 and values[k][2] > 0 and values[k + 1][2] > 0]
+        if not true:
+            continue
+        searched += 1
+        found = solve_coulomb(W, q, range(1), [FrictionElement([1, 2], mu, 1.5 * mu, contact=0)])
+        assert found is not None, seed
+        (e,) = found.slip_directions
+        assert e is not None, seed
+        np.testing.assert_allclose(found.w[1:] / np.linalg.norm(found.w[1:]), e, atol=1e-9, err_msg=f"{seed}")
+        np.testing.assert_allclose(found.z[1:], -mu * found.z[0] * e, atol=1e-12, err_msg=f"{seed}")
+        assert abs(found.w[0]) < 1e-12, seed
+    assert searched > 100

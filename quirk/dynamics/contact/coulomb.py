@@ -48,6 +48,8 @@ AT_LIMIT = 1e-10
 # Relative reductions of friction limits in further searches if the first one fails: the least is large compared with
 # the accuracy of slip directions; the others serve friction at its limit, where small accelerations define them.
 COEFFICIENT_REDUCTIONS = 1e-6, 1e-5, 1e-4, 1e-3
+# Smallest step of the continuation from static to sliding coefficients, which are 1 apart.
+LEAST_STEP = 1 / 64
 # Maximum number of mode changes in a search, and of visits to the same modes (cycling).
 MAX_MODE_CHANGES, MAX_VISITS = 100, 8
 # Largest number of joints at their limit of friction for which all combinations of slip directions are tried.
@@ -89,6 +91,8 @@ def solve_coulomb(
         if modes is not None:
             return _with_limit_reached(problem, contacts, modes)
     modes = _search_from_guesses(problem, contacts)
+    if modes is None and any(element.coefficient < element.static < np.inf for element in elements):
+        modes = _search_from_static_coefficients(problem, contacts)
     if modes is None and elements:
         modes = _search_from_guesses(_with_lower_coefficients(problem, COEFFICIENT_REDUCTIONS[0]), contacts)
     if modes is None and any(element.at_limit for element in elements):
@@ -287,7 +291,8 @@ def _satisfies_inequalities(problem: ContactProblem, z: np.ndarray, contacts: Se
     the search by vanishing compliance, not round-off.
     """
     w, largest = problem.w(z), np.abs(z).max(initial=0.0)
-    zero_threshold = problem.zero_threshold(z) * COMPLIANCE_ACCURACY / RELATIVE_ZERO
+    round_off = problem.zero_threshold(z) - problem.noise
+    zero_threshold = problem.noise + round_off * COMPLIANCE_ACCURACY / RELATIVE_ZERO
     if (z[list(contacts)] < -COMPLIANCE_ACCURACY * largest).any() or (
         w[list(contacts)] < -zero_threshold[list(contacts)]
     ).any():
@@ -344,6 +349,37 @@ def _search_from_guesses(problem: ContactProblem, contacts: Sequence[int]) -> Co
         if modes is not None:
             return modes
     return modes
+
+
+def _search_from_static_coefficients(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | None:
+    """Search for contact modes by continuation in the coefficients of friction that begins to slide, or return None.
+
+    The first coefficients are those of static friction, at which sliding friction is nearest to that which sticks. They
+    are then lowered to those of sliding friction, in steps that are halved where the search fails.
+    """
+    modes, part, step = _search_from_guesses(_with_raised_coefficients(problem, 1.0), contacts), 1.0, 0.5
+    while modes is not None and part > 0.0 and step >= LEAST_STEP:
+        lowered = _with_raised_coefficients(problem, max(part - step, 0.0))
+        found = _search(lowered, contacts, _as_trial_modes(modes, contacts))
+        if found is None:
+            step *= 0.5
+        else:
+            modes, part = found, max(part - step, 0.0)
+    return modes if part <= 0.0 else None
+
+
+def _with_raised_coefficients(problem: ContactProblem, part: float) -> ContactProblem:
+    """Return a copy of a contact problem in which friction that begins to slide has higher coefficients.
+
+    They are those of sliding friction plus `part` times the difference from those of static friction.
+    """
+    elements = [
+        replace(element, coefficient=element.coefficient + part * (element.static - element.coefficient))
+        if element.slip_direction is None and element.static < np.inf
+        else element
+        for element in problem.elements
+    ]
+    return replace(problem, elements=elements)
 
 
 def _search(problem: ContactProblem, contacts: Sequence[int], trial: TrialModes) -> ContactModes | None:

@@ -34,8 +34,8 @@ BEARINGS = 6
 # MOST is the maximum number of linearizations. They end earlier if the margin increases by at most CLOSE times the
 # largest load.
 MOST, CLOSE = 100, 1e-12
-# Redistributions that change a bearing force by less than this fraction of the other forces leave it unchanged, up to
-# round-off.
+# Redistributions that change a bearing force, or the normal force of a contact whose friction has no limit, by less
+# than this fraction of the other forces leave it unchanged, up to round-off.
 LEAST_EFFECT = 1e-8
 
 
@@ -67,6 +67,7 @@ def largest_friction_margin(
     inverse : (count,) inverse coefficients of friction
     scratch : array of size `scratch_size_with_joints(3 count + 6 b, free)`
     """
+    remove_round_off(basis, z.shape[0], count, free, inverse)
     if joints.shape[0] == 0:
         return largest_cone_margin(z, basis, count, free, inverse, scratch)
     rows = z.shape[0]
@@ -93,6 +94,22 @@ def largest_friction_margin(
             for o in range(rows):
                 put(z, o, at(scratch, first + rows + o))
     return margin
+
+
+@kernel
+def remove_round_off(basis: np.ndarray, rows: int, count: int, free: int, inverse: np.ndarray) -> None:
+    """Set to zero the changes of normal forces that are round-off, of contacts whose friction has no limit.
+
+    Friction without a limit would make any normal force of them; see `largest_friction_margin` for the arguments.
+    """
+    for f in range(free):
+        largest = 0.0
+        for row in range(rows):
+            largest = max(largest, abs(at(basis, free * row + f)))
+        for k in range(count):
+            place = free * LOADS * k + f
+            if at(inverse, k) == 0.0 and abs(at(basis, place)) <= LEAST_EFFECT * largest:
+                put(basis, place, 0.0)
 
 
 @kernel

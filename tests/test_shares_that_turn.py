@@ -119,7 +119,8 @@ def test_feet_that_lose_their_load_take_it_again(seed):
     feet, mu = feet_of(rng)
     spins = rng.uniform(4.0, 9.0, 2) * [1.0, -1.0]
     result = quirk.simulate(plates(feet, mu, spins, height=TALL), 0.3, output=0.005, rtol=1e-10)
-    end = result.events[0].time if len(result.events) else 0.3
+    # A foot without load may touch the floor with an impact that is round-off.
+    end = min([event.time for event in result.events if event.energy_loss > 1e-9], default=0.3)
     times = np.unique(result.time[result.time < end])
     start = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, *spins])
     true = solve_ivp(rates, (0.0, times[-1]), start, "DOP853", times, args=(feet, mu, TALL), rtol=1e-9, atol=1e-11)

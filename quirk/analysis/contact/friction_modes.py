@@ -188,6 +188,9 @@ class FrictionModes:
                 elif _renews_direction(friction):
                     found += _turning_events(friction, mode)
                     continue
+                elif friction.slip.size > 1:
+                    part = parts.get(friction.on.name, 0)
+                    found.append(_passing_event(friction.on_part(part), mode))
             found.append(EventFunction((friction.name, 0, what), f"{friction}", quantity, -1, True, True))
         if slides:
             first = next(
@@ -324,6 +327,15 @@ def _turning_events(friction: StickSlip, mode: FrictionMode) -> list[EventFuncti
         EventFunction((friction.name, 0, name), f"{friction}", watched, direction, True, direction < 0)
         for watched, name, direction in events
     ]
+
+
+def _passing_event(friction: StickSlip, mode: FrictionMode) -> EventFunction:
+    """Return the event function of slip that passes zero at less than its floor, and then exceeds the floor again.
+
+    The direction of the friction force, which is constant below the floor, would jump there. Such slip counts as zero.
+    """
+    watched = SlipAbove(friction, mode.side, mode.floor)
+    return EventFunction((friction.name, 0, "passes"), f"{friction}", watched, 1, True)
 
 
 def _renews_direction(friction: StickSlip) -> bool:

@@ -117,10 +117,12 @@ class ImpactResolver:
         unloaded = {key[:2] for key in triggered if key[2] == "push"}
         unloading = np.array([self._contact_points[c].key in unloaded for c in indices], dtype=bool)
         closed = ClosedGaps(indices, kinematics, speeds, threshold, unloading)
-        if rows is not None:
-            outcome = self._frictional_outcome(instant, y, closed, rows, triggered, contact_state)
-        else:
-            outcome = self._frictionless_outcome(instant, y, closed)
+        outcome = self._outcome(instant, y, closed, rows, triggered, contact_state)
+        if self._approach(instant, y, closed, outcome):
+            # Other gaps approach because gaps that separate slowly have been stopped.
+            separating = replace(closed, speeds=replace(speeds, separation=np.zeros(len(indices))))
+            other = self._outcome(instant, y, separating, rows, triggered, contact_state)
+            outcome = outcome if self._approach(instant, y, closed, other) else other
         self._tolerate_penetration(instant, closed, outcome)
         parts = self._gaps.parts.items()
         outcome.contact_state.parts = {name: part for name, part in parts if outcome.contact_state.closed(name)}
@@ -230,6 +232,33 @@ class ImpactResolver:
                     f"{contact}: {FLAT}; for a rim that may lie flat, define contacts at some of its points "
                     "instead (quirk.surface.point)"
                 )
+
+    def _outcome(
+        self,
+        instant: ContactInstant,
+        y: np.ndarray,
+        closed: ClosedGaps,
+        rows: ContactRows | None,
+        triggered: Sequence[tuple[str, int, str]],
+        contact_state: ContactState,
+    ) -> ImpactOutcome:
+        """Return the outcome of impacts at the closed gaps `closed`; `rows` is None if no friction acts.
+
+        For the other arguments see `_frictional_outcome`.
+        """
+        if rows is None:
+            return self._frictionless_outcome(instant, y, closed)
+        return self._frictional_outcome(instant, y, closed, rows, triggered, contact_state)
+
+    def _approach(self, instant: ContactInstant, y: np.ndarray, closed: ClosedGaps, outcome: ImpactOutcome) -> bool:
+        """Whether a closed gap decreases after the `outcome` of impacts at the gaps `closed`, by more than round-off.
+
+        `instant` holds the time, joint angles, solver and gaps; `y` is the state vector before the impacts.
+        """
+        if outcome.y is y or len(closed.indices) == 1:
+            return False
+        rates = instant.kinematics(outcome.y).rate[closed.indices]
+        return bool((rates < -closed.speeds.round_off).any())
 
     def _frictionless_outcome(self, instant: ContactInstant, y: np.ndarray, closed: ClosedGaps) -> ImpactOutcome:
         """Return the outcome of impacts at the closed gaps `closed` if no friction acts.
@@ -357,7 +386,7 @@ class ImpactResolver:
         rows = frictional.rows(solver, t, y, instant.kinematics(y), indices, acting, True)
         slow = np.full(len(rows.indices), slip_limit(instant, y, rows))
         at_limit = [name for key in triggered if key[2] == "cone" for name in contact_state.elements_at_limit(key[0])]
-        ended = {name for name, _, kind in triggered if kind == "slip"}
+        ended = {name for name, _, kind in triggered if kind in ("slip", "passes")}
         in_contacts = {friction.name for friction in acting if isinstance(friction.on, Unilateral)}
         # Contacts that gather speed together reach it one after another.
         sliding = {

@@ -253,12 +253,14 @@ class OneSided(OfBodies, Unilateral):
         `point` is the user's argument; `skipped` is the number of leading frames that a user function does not receive.
         """
         if isinstance(point, str) or callable(point):
-            function = function_of(f"{self}", "point", point, ("t", *LETTERS[: self.given]))
+            title = f"{self}"
+            function = function_of(title, "point", point, ("t", *LETTERS[: self.given]))
 
+            # It refers to no attributes of the constraint, which are set during runs.
             def place(t: Any, frames: Sequence[Any]) -> Any:
                 found = np.asarray(on_jets(function, t, *frames[skipped:]), dtype=object)
                 if found.shape != (3,):
-                    raise TypeError(f"{self}: its point must be a place (3,) in the inertial frame; got {found!r}")
+                    raise TypeError(f"{title}: its point must be a place (3,) in the inertial frame; got {found!r}")
                 return found + t * 0.0
 
             return place

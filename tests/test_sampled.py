@@ -405,6 +405,20 @@ def test_values_that_other_functions_read_may_be_changed():
         result["push"].force()
 
 
+def test_a_gap_with_a_point_of_its_own_is_no_value_that_may_change():
+    floor = [0.0, 0.0, 1.0]
+    ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[0, 0, 0.3])
+    gap = quirk.OneSided(
+        "gap", ball, lambda t, a: floor[2] * a.position[2] - 0.1,
+        point=lambda t, a: [a.position[0], a.position[1], a.position[2] - 0.1], restitution=0.3,
+    )  # fmt: skip
+    items = [ball, gap, quirk.Friction("friction", gap, 0.3), quirk.Force("push", ball, [0.0, 0.0, 0.0])]
+    control = quirk.Sampled("control", 0.2, lambda t, state: [t, 0.0, 0.0], inputs=["push"])
+    result = quirk.simulate(quirk.System([*items, control], gravity=[0, 0, -9.81]), 0.8, output=0.1)
+    assert result.status == "completed"
+    assert result["ball"].position[-1, 2] == pytest.approx(0.1)
+
+
 def test_state_has_views_and_arrays():
     seen = {}
 

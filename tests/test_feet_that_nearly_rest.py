@@ -87,3 +87,29 @@ def test_a_body_on_feet_that_never_slip_is_lifted(count):
         system = quirk.System([*items, quirk.Force("lift", body, force)], gravity=[0, 0, -G])
         result = quirk.simulate(system, end, output=0.5)
         assert result["body"].position[-1] == pytest.approx([0, 0, 0.1 + height], abs=1e-9)
+
+
+def test_sleds_that_creep_take_few_steps():
+    """At the end, the feet of the first sled creep at 3e-8 m/s, and their slip turns within 1e-9 s."""
+    rng = np.random.default_rng(53)
+    count, place, height, speed = int(rng.integers(2, 5)), 0.0, rng.uniform(0.1, 0.4), rng.uniform(1, 4)
+    items, former = [], None
+    for k in range(count):
+        length, mass = rng.uniform(0.3, 0.6), rng.uniform(0.5, 3)
+        middle = [place + 0.5 * length, 0, height]
+        sled = Body.box(f"sled {k}", mass, [length, 0.3, 2 * height], position=middle, velocity=[speed, 0, 0])
+        items.append(sled)
+        corners = [(-1, -1), (1, -1), (1, 1), (-1, 1)] if rng.random() < 0.5 else [(-1, 0), (1, 0)]
+        for n, (x, y) in enumerate(corners):
+            point = surface.point([0.5 * x * length, 0.15 * y, -height])
+            foot = Contact(f"foot {k} {n}", GROUND, sled, on_i=surface.plane(), on_j=point)
+            items += [foot, Friction(f"friction {k} {n}", foot, rng.uniform(0.1, 0.7))]
+        if former is not None and rng.random() < 0.5:
+            point = [place + 0.05, 0, rng.uniform(0.05, height)]
+            items.append(quirk.Revolute(f"hinge {k}", former, sled, point=point, axis="y"))
+        elif former is not None:
+            items.append(quirk.Distance(f"bar {k}", former, sled, point_i=[0, 0, 0], point_j=[0, 0, 0]))
+        former, place = sled, place + length + 0.1
+    run = quirk.Run(quirk.System(items, gravity=[0, 0, -G]))
+    run.advance_to(0.4306)
+    assert run.statistics.steps < 1500

@@ -27,6 +27,9 @@ from .stiffness_detection import fast_modes, stability_interval
 LOOK, LOOK_BACK = 10, 4
 # Step size times the rate of rotation of the slip above which the explicit method is limited by stability.
 SETTLES = 1.0
+# Number of tests of the explicit method from one computation of the fastest modes to the next: bodies that turn easily
+# yield more to friction than by their masses. And fraction of the interval of stability from which on it limits steps.
+SELDOM, LIMITED = 16, 0.7
 # Determinant of the equations of friction below which they are about to have no solution, where a run must end.
 UNSOLVABLE = 0.02
 
@@ -55,7 +58,8 @@ class SlipSwitching:
 
     def snapshot(self) -> dict[str, Any]:
         """Return a copy of all data that affect later decisions, by name."""
-        return {name: getattr(self, name) for name in ("_since", "_tried", "_implicit", "_urged", "_costs")}
+        names = "_since", "_tried", "_looks", "_implicit", "_urged", "_costs"
+        return {name: getattr(self, name) for name in names}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
         """Restore the data of a `snapshot`."""
@@ -66,7 +70,7 @@ class SlipSwitching:
 
         The cost statistics `costs` of the preceding interval of the run are only stored.
         """
-        self._since, self._tried, self._costs = t, 0, costs
+        self._since, self._tried, self._looks, self._costs = t, 0, 0, costs
         self._implicit = self._urged = False
         return MethodChange(self._explicit, recorded=False)
 
@@ -107,10 +111,12 @@ class SlipSwitching:
             return None
         steps = (t - self._since) / count
         self._since, self._tried = t, tried
+        self._looks += 1
         stiff = steps * settling_rate(self._solver, run.y, t) >= SETTLES
-        if self._implicit and not stiff:
+        if not stiff and (self._implicit or self._looks % SELDOM == 0):
             modes, _ = fast_modes(self._solver, run.y, t, steps)
-            stiff = len(modes) == 0 or steps * np.abs(modes).max() >= stability_interval(self._explicit.name)
+            limit = stability_interval(self._explicit.name) * (1.0 if self._implicit else LIMITED)
+            stiff = len(modes) == 0 or steps * np.abs(modes).max() >= limit
         return None if stiff == self._implicit else self._changed()
 
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:

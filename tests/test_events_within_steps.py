@@ -75,6 +75,55 @@ def test_a_body_that_gathers_speed_does_not_pass_another_unnoticed(method, seed)
         assert result.events.time[:1] == pytest.approx([first], rel=1e-9), (seed, scale, radius, height, speed, off)
 
 
+def passing(rng):
+    """Positions, velocities, forces (2, 3) of two bodies of 1 kg, a duration, the level of their distance, and when it is reached.
+
+    The square of their distance is a polynomial of degree four; the level is near one of its minima.
+    """
+    while True:
+        position, velocity = rng.normal(size=(2, 3)), rng.normal(size=(2, 3)) * 10 ** rng.uniform(-1, 1)
+        force = rng.normal(size=(2, 3)) * 10 ** rng.uniform(-1, 0.7)
+        duration = 10 ** rng.uniform(-0.3, 1)
+        parts = zip(0.5 * np.diff(force, axis=0)[0], *np.diff([velocity, position], axis=1)[:, 0], strict=True)
+        square = sum((np.poly1d(part) ** 2 for part in parts), np.poly1d([0.0]))
+        turns = [z.real for z in square.deriv().roots if abs(z.imag) < 1e-9 and 0 < z.real < duration]
+        minima = [t for t in turns if square.deriv(2)(t) > 0]
+        if not minima:
+            continue
+        least, off = np.sqrt(square(minima[int(rng.integers(len(minima)))])), 10 ** rng.uniform(-6, 1)
+        level = least * (1 + off if rng.random() >= 0.3 else 1 - 10 ** rng.uniform(-6, -0.5))
+        roots = [z.real for z in (square - level**2).roots if abs(z.imag) < 1e-7 * max(1.0, abs(z))]
+        return position, velocity, force, duration, level, sorted(t for t in roots if 0 < t < duration)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("seed", study([132, *range(60)], 3))  # 132: a crossing with round-off of the user's function
+def test_two_bodies_that_pass_each_other(method, seed):
+    rng = np.random.default_rng(seed)
+    scale = 10 ** rng.uniform(-2, 2)
+    position, velocity, force, duration, level, times = passing(rng)
+    one, two = (
+        quirk.Body.sphere(name, 1.0, 0.1 * scale, position=scale * r, velocity=scale * v)
+        for name, r, v in zip(("one", "two"), position, velocity, strict=True)
+    )
+    items = [
+        one,
+        two,
+        *(quirk.Force(f"push {body}", body, scale * f) for body, f in zip((one, two), force, strict=True)),
+    ]
+    items.append(quirk.Spring("spring", one, two, stiffness=1e-300, rest_length=1.0))
+    quantities = [
+        quirk.distance_between(one, two),
+        lambda t, state: np.sqrt(np.sum((state["one"].position - state["two"].position) ** 2)),
+        "spring.length",
+    ]
+    quantity = quantities[int(rng.integers(3))]
+    action = (lambda t, state: None) if rng.random() < 0.5 else "record"
+    items.append(quirk.Event("near", quantity, level=scale * level, action=action))
+    result = quirk.simulate(quirk.System(items), duration, method=method)
+    assert result.events.time == pytest.approx(times, abs=1e-6 * duration), seed
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("rtol", study([1e-6, 1e-3], 1))
 @pytest.mark.parametrize("rate", study([False, True], 1))

@@ -12,6 +12,7 @@ from quirk.bodies.state import Kinematics
 from quirk.constraints import Constraint
 from quirk.dynamics.model.applied_loads import law_inputs
 from quirk.dynamics.model.time_derivatives import PoseDerivatives
+from quirk.dynamics.sparse.stepping.crossing_tests import ROUND_OFF
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.errors import InputError
 from quirk.events import Event, Sampled
@@ -35,7 +36,7 @@ def guards_of(system: System, events: Sequence[Event], every: bool = False) -> l
         dimension = Dimension.UNKNOWN if isinstance(quantity, Reading) else quantity.dimension
         return EventFunction(
             event.name, f"{event}", quantity, event.direction, acts, dimension=dimension, level=event.level,
-            side_before=event.side_before, tolerance=event.tolerance,
+            side_before=event.side_before, tolerance=max(event.tolerance, ROUND_OFF * abs(event.level)),
         )  # fmt: skip
 
     return [guard(event) for event in events]

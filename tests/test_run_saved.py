@@ -297,3 +297,48 @@ def test_in_another_process(tmp_path):
     command = [sys.executable, "-c", PROCESS.format(path=str(path))]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent)
     assert done.stdout.strip() == repr(want)
+
+
+def wheel_and_ball():
+    """A wheel that a torque turns many times, and a ball that bounces."""
+    wheel = quirk.Body.sphere("wheel", 1.0, 0.1, position=[1.0, 0, 0])
+    axle = quirk.Revolute("axle", quirk.GROUND, wheel, point=[1.0, 0, 0], axis="y")
+    ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[0, 0, 0.3])
+    floor = quirk.Contact(
+        "floor", quirk.GROUND, ball, on_i=quirk.surface.plane(), on_j=quirk.surface.sphere(0.1), restitution=0.8
+    )
+    torque = quirk.JointTorque("torque", axle, 0.0)
+    return quirk.System([wheel, axle, ball, floor, torque], gravity=[0, 0, -9.81])
+
+
+def turned(between):
+    """Result of a run with a torque that changes between outputs, where the function `between` of the run is called."""
+    run = quirk.Run(wheel_and_ball(), inputs=["torque"], keep=0.05)
+    for k in range(8):
+        run.inputs["torque"] = 2.0 if k % 2 else -0.5
+        run.advance_to(0.13 * (k + 1))
+        between(run)
+    return run.result()
+
+
+def and_back(run):
+    saved, torque = run.save(), run.inputs["torque"]
+    run.inputs["torque"] = 7.0
+    run.advance(0.21)
+    run.restore(saved)
+    run.inputs["torque"] = torque
+
+
+@pytest.mark.parametrize("between", [lambda run: run.result(), and_back, lambda run: (run.result(), and_back(run))])
+def test_a_look_or_a_return_between_outputs_leaves_no_gap(between):
+    unbroken, other = turned(lambda run: None), turned(between)
+    np.testing.assert_allclose(other.time, unbroken.time, atol=1e-12)
+    assert len(other.segments) == len(unbroken.segments)
+    assert np.ptp(unbroken["axle"].angle) > 4 * np.pi
+    np.testing.assert_allclose(other["axle"].angle, unbroken["axle"].angle, atol=1e-9)
+    times = np.linspace(0.0, 1.0, 300)
+    for name in ("wheel", "ball"):
+        one, two = (result.at(times)[name].velocity for result in (unbroken, other))
+        np.testing.assert_allclose(two, one, atol=1e-6)
+    np.testing.assert_allclose(other.at(times)["axle"].angle, unbroken.at(times)["axle"].angle, atol=1e-6)
+    np.testing.assert_allclose(other["floor"].force(), unbroken["floor"].force(), atol=1e-9)

@@ -224,6 +224,7 @@ class HybridRun:
     def segments(self) -> list[Segment]:
         """All segments of the result so far; reading this property ends the present segment."""
         self._close_segment()
+        self._completed.is_open = True
         return list(self._completed.segments)
 
     def end_segment(self, *, by_event: bool = True) -> None:
@@ -231,9 +232,13 @@ class HybridRun:
 
         `by_event` states whether an event ends the segment.
         """
-        before = len(self._completed.segments)
+        segments = self._completed.segments
+        count, last = len(segments), segments[-1] if segments else None
         self._close_segment()
-        for segment in self._completed.segments[before:]:
+        self._completed.is_open = False
+        for segment in segments[max(count - 1, 0) :]:
+            if segment is last:
+                continue
             mark_events([segment], self._factory.settings.start, ended=by_event)
             self._changeable.record(segment)
 
@@ -415,6 +420,7 @@ class HybridRun:
         states, events = counts
         self.end_segment(by_event=False)
         self._completed.drop_after(t, states)
+        self._completed.is_open = True
         present = [event for event in self.happenings if event.time == t]
         self.happenings[:] = [*(event for event in self.happenings if event.time < t), *present[:events]]
 

@@ -18,14 +18,22 @@ class SegmentStore:
     ----------
     segments : the segments in chronological order
     configurations : active constraints and forces of each segment, with contacts and friction
+    is_open : whether the next segment belongs to the last one, which only a look at the result, or a return to an
+        earlier time, has ended
     """
 
     def __init__(self) -> None:
         self.segments: list[Segment] = []
         self.configurations: list[Configuration] = []
+        self.is_open = False
 
     def append(self, segment: Segment, configuration: Configuration) -> None:
-        """Add a segment with its active constraints and forces."""
+        """Add a segment with its active constraints and forces, or its states to those of an open segment."""
+        last = self.segments[-1] if self.is_open and self.segments else None
+        self.is_open = False
+        if last is not None and configuration == self.configurations[-1] and _continues(last, segment):
+            self.segments[-1] = _joined(last, segment)
+            return
         self.segments.append(segment)
         self.configurations.append(configuration)
 
@@ -51,6 +59,23 @@ class SegmentStore:
         """Discard all segments."""
         self.segments.clear()
         self.configurations.clear()
+
+
+def _continues(last: Segment, following: Segment) -> bool:
+    """Whether the states of the segment `following` may belong to the segment `last`."""
+    same = following.plant is last.plant and following.changed == last.changed and not last.recorded
+    counted = np.array_equal(following.turns.whole, last.turns.whole)
+    return same and counted and bool(last.time[-1] < following.time[0])
+
+
+def _joined(first: Segment, second: Segment) -> Segment:
+    """Return a segment with the states of two segments."""
+    turns = replace(first.turns, quadrants=np.concatenate([first.turns.quadrants, second.turns.quadrants]))
+    time, flat = np.concatenate([first.time, second.time]), np.concatenate([first.flat, second.flat])
+    changes = second.switched, second.replaced
+    joined = Segment(second.plant, time, flat, turns, second.rank, changes, second.changed)
+    joined.last_slip = second.last_slip
+    return joined
 
 
 def _first_states(segment: Segment, count: int) -> Segment:

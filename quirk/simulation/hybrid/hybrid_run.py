@@ -222,7 +222,7 @@ class HybridRun:
 
     @property
     def segments(self) -> list[Segment]:
-        """All segments of the result so far; reading this property ends the present segment."""
+        """All segments of the result so far; states stored later continue the last one until an event ends it."""
         self._close_segment()
         self._completed.is_open = True
         return list(self._completed.segments)

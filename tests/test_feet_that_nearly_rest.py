@@ -11,7 +11,7 @@ G = 9.81
 
 
 def plate_about_a_foot(seed):
-    """A plate on four or five rough feet, one of which is nearly at rest at first, with large coefficients of friction."""
+    """Return a plate on four or five rough feet, one of them nearly at rest, and the places (n, 2) of the feet, m."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(4, 6))
     angle, radius = np.sort(rng.uniform(0, 2 * np.pi, count)), rng.uniform(0.2, 0.6, count)

@@ -1,4 +1,4 @@
-"""A plate slides and turns on rough feet, some of which lose their load and take it again; compared with statics.
+"""Loads of a plate that slides and turns on rough feet, of which some lose their load and take it again.
 
 The feet carry the loads of equal springs that do not pull, n = max(0, a + b x + c y), at each instant.
 """

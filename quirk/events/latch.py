@@ -51,7 +51,7 @@ class OutOfReach:
         return found - 1.0
 
 
-# Fraction of the squares of its limits by which a latch must open before it can close again.
+# Smallest excess of a squared ratio of `OutOfReach` over 1 at which the frames of an open latch have left its limits.
 REOPENED = 1e-9
 
 

@@ -34,9 +34,9 @@ BEARINGS = 6
 # MOST is the maximum number of linearizations. They end earlier if the margin increases by at most CLOSE times the
 # largest load.
 MOST, CLOSE = 100, 1e-12
-# Redistributions that change a bearing force, or the normal force of a contact whose friction has no limit, by less
-# than this fraction of the other forces leave it unchanged, up to round-off.
-LEAST_EFFECT = 1e-8
+# A redistribution that changes a bearing force by less than this fraction of the other forces leaves it unchanged, up to
+# round-off; and so does one between friction without a limit that changes all other loads by less.
+LEAST_EFFECT = 1e-6
 
 
 def scratch_size_with_joints(rows: int, free: int) -> int:
@@ -67,7 +67,7 @@ def largest_friction_margin(
     inverse : (count,) inverse coefficients of friction
     scratch : array of size `scratch_size_with_joints(3 count + 6 b, free)`
     """
-    remove_round_off(basis, z.shape[0], count, free, inverse)
+    remove_round_off(basis, z.shape[0], joints, count, free, inverse)
     if joints.shape[0] == 0:
         return largest_cone_margin(z, basis, count, free, inverse, scratch)
     rows = z.shape[0]
@@ -97,19 +97,62 @@ def largest_friction_margin(
 
 
 @kernel
-def remove_round_off(basis: np.ndarray, rows: int, count: int, free: int, inverse: np.ndarray) -> None:
-    """Set to zero the changes of normal forces that are round-off, of contacts whose friction has no limit.
+def remove_round_off(
+    basis: np.ndarray, rows: int, joints: np.ndarray, count: int, free: int, inverse: np.ndarray
+) -> None:
+    """Remove the round-off of redistributions that change only friction without a limit.
 
-    Friction without a limit would make any normal force of them; see `largest_friction_margin` for the arguments.
+    Such friction, of contacts with the inverse coefficient 0, could otherwise become so large that this round-off makes
+    any normal force. The columns of `basis` are combined by elimination with complete pivoting, so that those after the
+    last pivot change no other load by more than LEAST_EFFECT of their largest change; these changes are set to zero.
+    See `largest_friction_margin` for the arguments.
     """
-    for f in range(free):
-        largest = 0.0
+    unlimited = False
+    for k in range(count):
+        for row in range(LOADS * k + 1, LOADS * (k + 1)):
+            for f in range(free):
+                unlimited = unlimited or (at(inverse, k) == 0.0 and at(basis, free * row + f) != 0.0)
+    done = 0
+    while unlimited and done < free:
+        pivot, column, most = -1, done, LEAST_EFFECT
+        for f in range(done, free):
+            largest = 0.0
+            for row in range(rows):
+                largest = max(largest, abs(at(basis, free * row + f)))
+            for row in range(rows):
+                if is_limited(row, joints, count, inverse) and abs(at(basis, free * row + f)) > most * largest:
+                    pivot, column, most = row, f, abs(at(basis, free * row + f)) / largest
+        if pivot < 0:
+            break
         for row in range(rows):
-            largest = max(largest, abs(at(basis, free * row + f)))
-        for k in range(count):
-            place = free * LOADS * k + f
-            if at(inverse, k) == 0.0 and abs(at(basis, place)) <= LEAST_EFFECT * largest:
-                put(basis, place, 0.0)
+            value = at(basis, free * row + column)
+            put(basis, free * row + column, at(basis, free * row + done))
+            put(basis, free * row + done, value)
+        for f in range(done + 1, free):
+            ratio = at(basis, free * pivot + f) / at(basis, free * pivot + done)
+            for row in range(rows):
+                put(basis, free * row + f, at(basis, free * row + f) - ratio * at(basis, free * row + done))
+        done += 1
+    for row in range(rows if unlimited else 0):
+        for f in range(done, free):
+            if is_limited(row, joints, count, inverse):
+                put(basis, free * row + f, 0.0)
+
+
+@kernel
+def is_limited(row: int, joints: np.ndarray, count: int, inverse: np.ndarray) -> bool:
+    """Whether a component of the loads matters for the margin, and is not a normal force that is computed from others.
+
+    See `largest_friction_margin` for the arguments.
+    """
+    if row >= LOADS * count:
+        return True
+    if row % LOADS > 0:
+        return at(inverse, row // LOADS) > 0.0
+    for k in range(joints.shape[0]):
+        if joints[k] == row // LOADS:
+            return False
+    return True
 
 
 @kernel

@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .contact_modes import ContactProblem, FrictionElement, TrialModes, normal_load_of
+from .contact_modes import ContactProblem, FrictionElement, TrialModes, active_rows, normal_load_of
+from .load_sharing import load_sharing_groups, redistribution_basis
 
 # Continuation in the compliance, relative to the largest response of a row to a unit force along itself: first value,
 # at which contacts hardly interact; last value, at which sticking contacts yield by round-off only; smallest factor
@@ -224,9 +225,9 @@ def _modes_of(
     ]
     # If no friction at its limit slips faster than compliance allows, all of it begins to slide.
     incipient = not any(slip and element.at_limit for element, slip in zip(problem.elements, slips, strict=True))
-    # If other friction slides, its force depends on the distribution of loads: friction at its limit then counts as
-    # sliding, even without slip.
-    sliding_elsewhere = any(element.slip_direction is not None for element in problem.elements)
+    # If contacts slide, their friction depends on the distribution of loads: friction at its limit that shares these
+    # loads then counts as sliding, even without slip.
+    beside_sliding = _rows_beside_sliding(problem, trial)
     for element, limit, slip in zip(problem.elements, coefficients, slips, strict=True):
         if element.slip_direction is not None:
             trial.slip_directions.append(element.slip_direction)
@@ -235,6 +236,21 @@ def _modes_of(
         force = z[element.rows]
         size = float(np.linalg.norm(force))
         at_limit = limit < np.inf and N > 0 and size >= limit * N * (1.0 - 1e-9)
-        moves = slip or sliding_elsewhere or (element.at_limit and incipient)
+        moves = slip or element.has_rows_in(beside_sliding) or (element.at_limit and incipient)
         trial.slip_directions.append(-force / size if at_limit and moves and size > 0 else None)
     return trial
+
+
+def _rows_beside_sliding(problem: ContactProblem, trial: TrialModes) -> set[int]:
+    """Return the indices of the rows that share loads with contacts that slide, if the contacts `trial.loaded` close.
+
+    These are the rows of groups among which loads can be redistributed, without friction that begins to slide.
+    """
+    elements = problem.elements
+    sliding = {element.contact for element in elements if element.slip_direction is not None} & trial.loaded
+    if not sliding:
+        return set()
+    known = [element.slip_direction for element in elements]
+    active = np.flatnonzero(active_rows(problem.W, elements, replace(trial, slip_directions=known)))
+    groups = load_sharing_groups(redistribution_basis(problem.W, active), active, elements)
+    return {row for group in groups if not sliding.isdisjoint(group) for row in group}

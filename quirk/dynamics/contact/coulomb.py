@@ -40,7 +40,7 @@ from .contact_modes import (
 )
 from .gauss_seidel import gauss_seidel_modes
 from .lcp import independent_columns
-from .load_sharing import MIN_SHARE, redistribution_basis
+from .load_sharing import MIN_SHARE, coupled_groups, redistribution_basis
 from .loads_at_rest import loads_with_all_sticking
 
 # Relative amount by which the friction limit is lowered if an event has located the time at which it is reached.
@@ -85,6 +85,38 @@ def solve_coulomb(
     """
     every = np.ones(len(q))
     problem = ContactProblem(W, q, elements, noise * every, compliance * every, frozenset(unloading))
+    groups, parts = coupled_groups(W, elements), list[ContactModes]()
+    for rows in groups:
+        modes = _solve(problem.restricted(rows), [rows.index(c) for c in contacts if c in rows])
+        if modes is None:
+            return None
+        parts.append(modes)
+    return _joined(parts, groups, elements)
+
+
+def _joined(
+    parts: Sequence[ContactModes], groups: Sequence[Sequence[int]], elements: Sequence[FrictionElement]
+) -> ContactModes:
+    """Return the solution of a contact problem that consists of those of its uncoupled groups of rows.
+
+    `elements` are the friction elements of the whole problem, in the order in which each group has its own.
+    """
+    place = np.argsort(np.concatenate([*groups, []]))
+    z, w, active, independent, zero_threshold = (
+        np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0)])[place]
+        for name in ("z", "w", "active", "independent", "zero_threshold")
+    )
+    directions: list[np.ndarray | None] = [None] * len(elements)
+    for part, rows in zip(parts, groups, strict=True):
+        own = [k for k, element in enumerate(elements) if element.rows[0] in rows]
+        for k, e in zip(own, part.slip_directions, strict=True):
+            directions[k] = e
+    return ContactModes(z, w, active.astype(bool), independent.astype(bool), directions, zero_threshold)
+
+
+def _solve(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | None:
+    """Return the solution of a contact problem whose rows are all coupled, as described in `solve_coulomb`."""
+    elements = problem.elements
     dependent = bool(elements) and _rows_are_dependent(problem, contacts)
     if dependent:
         modes = _all_sticking(problem, contacts) or _compliance_limit(problem, contacts)

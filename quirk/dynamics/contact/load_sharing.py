@@ -186,16 +186,19 @@ def groups_by_projector(
 
 
 def coupled_groups(W: np.ndarray, elements: Sequence[FrictionElement]) -> list[list[int]]:
-    """Return groups of dynamically coupled rows, as lists of indices.
+    """Return groups of coupled rows, as sorted lists of indices.
 
-    A force along one row accelerates other rows of its group, but no row outside. W (r, r) are the accelerations per
-    unit force along each row. The row of a contact and those of its friction belong to one group.
+    A force along one row may accelerate other rows of its group, but no row outside. W (r, r) are the accelerations per
+    unit force along each row. All rows of a friction element belong to one group, with those on which its normal load
+    depends: the row of its contact, or rows along which forces load its joint.
     """
     scale = np.sqrt(np.diag(W))
     linked = np.abs(W) > DEPENDENT * np.outer(scale, scale)
     for element in elements:
-        if element.contact is not None:
-            linked[element.contact, element.rows] = linked[element.rows, element.contact] = True
+        own = [*element.rows] if element.contact is None else [element.contact, *element.rows]
+        if isinstance(element.normal_load, NormalLoad):
+            own += np.flatnonzero((np.abs(element.normal_load.bearings()[1]) > DEPENDENT).any(axis=0)).tolist()
+        linked[np.ix_(own, own)] = True
     return _connected_components(linked, range(len(W)))
 
 

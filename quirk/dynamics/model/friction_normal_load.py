@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
+
 import numpy as np
 
 from quirk.forces.friction import Friction
@@ -42,6 +45,13 @@ class NormalLoad:
         forces, changes = (np.concatenate(of) for of in zip(*self._parts, strict=True))
         missing = 6 - len(forces)
         return np.pad(forces, (0, missing)), np.pad(changes, ((0, missing), (0, 0)))
+
+    def restricted(self, rows: Sequence[int]) -> NormalLoad:
+        """Return the normal load as a function of the forces along some rows only, those with the indices `rows`."""
+        one = copy(self)
+        one.response = self.response[:, rows]
+        one._parts = [(base, response[:, rows]) for base, response in self._parts]
+        return one
 
     def reaction(self, z: np.ndarray) -> float:
         """Return the normal load N that forces z (r,) would cause without the force and torque `base`."""

@@ -34,8 +34,8 @@ BEARINGS = 6
 # MOST is the maximum number of linearizations. They end earlier if the margin increases by at most CLOSE times the
 # largest load.
 MOST, CLOSE = 100, 1e-12
-# A redistribution that changes a bearing force by less than this fraction of the other forces leaves it unchanged, up to
-# round-off; and so does one between friction without a limit that changes all other loads by less.
+# Redistributions that change a bearing force by less than this fraction of the other forces leave it unchanged, up to
+# round-off; so do those of friction without a limit for all other loads.
 LEAST_EFFECT = 1e-6
 
 
@@ -149,10 +149,10 @@ def is_limited(row: int, joints: np.ndarray, count: int, inverse: np.ndarray) ->
         return True
     if row % LOADS > 0:
         return at(inverse, row // LOADS) > 0.0
+    computed = False
     for k in range(joints.shape[0]):
-        if joints[k] == row // LOADS:
-            return False
-    return True
+        computed = computed or joints[k] == row // LOADS
+    return not computed
 
 
 @kernel

@@ -101,3 +101,22 @@ def test_a_contact_slides_where_static_friction_does_not_hold_it(restitution):
         np.testing.assert_allclose(found.z[1:], -mu * found.z[0] * e, atol=1e-12, err_msg=f"{seed}")
         assert abs(found.w[0]) < 1e-12, seed
     assert searched > 100
+
+
+@pytest.mark.parametrize("mu", [0.3, 3.0, 30.0, 300.0])
+def test_a_single_contact_has_impulses_whatever_its_coefficient(mu):
+    """A contact that approaches always has a solution if its slip may begin in any direction."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        A, q = rng.normal(size=(3, 3)), rng.normal(size=3)
+        W, q[0] = A @ A.T + 1e-3 * np.eye(3), -abs(q[0])
+        found = solve_coulomb(W, q, range(1), [FrictionElement([1, 2], mu, mu, contact=0)])
+        assert found is not None, seed
+        (e,), (normal, *across) = found.slip_directions, found.z
+        assert abs(found.w[0]) < 1e-9, seed
+        if e is None:
+            assert np.hypot(*across) <= mu * normal * (1 + 1e-9), seed
+            assert np.abs(found.w).max() < 1e-9, seed
+        else:
+            assert across == pytest.approx(-mu * normal * e, rel=1e-6, abs=1e-9 * np.hypot(*across)), seed
+            assert found.w[1:] == pytest.approx(np.hypot(*found.w[1:]) * e, abs=1e-7 * np.abs(found.w).max()), seed

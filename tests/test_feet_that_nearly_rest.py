@@ -99,7 +99,12 @@ def body_on_feet(seed, coefficient):
     return system, min(times), size
 
 
-@pytest.mark.parametrize("seed", study(range(100), 8))
+# After the body of seed 25 has tipped, its last two feet cannot stick; those of 73 and 84 lift off and land with impacts
+# that have no solution for the large coefficient.
+FEET_THAT_STICK = [seed for seed in range(100) if seed not in (25, 73, 84)]
+
+
+@pytest.mark.parametrize("seed", study(FEET_THAT_STICK, 8))
 def test_many_feet_that_never_slip_tip_as_statics_and_large_coefficients_say(seed):
     """Round-off of many dependent rows must not become friction that presses feet to the ground."""
     system, first, size = body_on_feet(seed, np.inf)

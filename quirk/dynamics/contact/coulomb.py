@@ -16,9 +16,9 @@ set of independent rows is then added to the equation of motion, and all forces 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 
@@ -41,7 +41,8 @@ from .contact_modes import (
 from .gauss_seidel import gauss_seidel_modes
 from .lcp import independent_columns
 from .load_sharing import MIN_SHARE, coupled_groups, redistribution_basis
-from .loads_at_rest import loads_with_all_sticking
+from .loads_at_rest import CONTACT, loads_with_all_sticking
+from .one_contact import slip_directions_of_one_contact
 
 # Relative amount by which the friction limit is lowered if an event has located the time at which it is reached.
 AT_LIMIT = 1e-10
@@ -360,7 +361,8 @@ def _search_from_guesses(problem: ContactProblem, contacts: Sequence[int]) -> Co
     """Search for contact modes that satisfy all inequalities, from several initial guesses; contacts may be dependent.
 
     The initial guesses are: all friction without slip sticks; all friction without slip slides along the accelerations
-    without friction; and the modes found by projected Gauss-Seidel sweeps. The result is None if all searches fail.
+    without friction; the directions of slip of a single contact; and the modes found by projected Gauss-Seidel sweeps.
+    The result is None if all searches fail.
     """
     q, elements, none = problem.q, problem.elements, np.zeros(len(problem.q))
     zero_threshold = problem.zero_threshold(none)
@@ -376,11 +378,24 @@ def _search_from_guesses(problem: ContactProblem, contacts: Sequence[int]) -> Co
         for element, e in zip(elements, known_directions, strict=True)
     ]
     modes = _search(problem, contacts, TrialModes({*loaded}, slip_directions, none))
-    for trial in gauss_seidel_modes(problem, contacts) if modes is None else ():
+    guesses = chain(_modes_of_one_contact(problem, contacts), gauss_seidel_modes(problem, contacts))
+    for trial in guesses if modes is None else ():
         modes = _search(problem, contacts, trial)
         if modes is not None:
             return modes
     return modes
+
+
+def _modes_of_one_contact(problem: ContactProblem, contacts: Sequence[int]) -> Iterator[TrialModes]:
+    """Yield the contact modes in which a single closed contact begins to slide in a plane; none for other problems."""
+    if len(contacts) != 1 or len(problem.elements) != 1:
+        return
+    (c,), (element,) = contacts, problem.elements
+    begins = element.contact == c and len(element.rows) == CONTACT and element.slip_direction is None
+    if begins and element.static < np.inf and problem.q[c] < 0.0:
+        rows = [c, *element.rows]
+        for e in slip_directions_of_one_contact(problem.W[np.ix_(rows, rows)], problem.q[rows], element.coefficient):
+            yield TrialModes({c}, [e], np.zeros(len(problem.q)))
 
 
 def _search_from_static_coefficients(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | None:

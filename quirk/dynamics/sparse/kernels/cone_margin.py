@@ -250,7 +250,8 @@ def solved(scratch: np.ndarray, n: int) -> float:
             if p < f:
                 put(scratch, matrix + n * f + p, total / at(scratch, matrix + n * p + p))
             else:
-                put(scratch, matrix + n * f + f, math.sqrt(max(total, REGULAR * whole)))
+                # A redistribution that changes no load has a matrix and a slope of zero, and its step is zero.
+                put(scratch, matrix + n * f + f, math.sqrt(max(total, REGULAR * whole)) if whole > 0.0 else 1.0)
     for f in range(n):
         total = at(scratch, slope + f)
         for k in range(f):

@@ -88,7 +88,8 @@ def _whole_change(value: Values, begin: float, end: float, start: float, stop: f
     level to another, the result is the interval itself.
     """
     before, after, middle = begin, end, 0.5 * (begin + end)
-    while (width := after - before) <= (stop - start) / 2**HALVINGS:
+    # Below a power of two, floats are closer than above it: narrower intervals would not become wider.
+    while (width := max(after - before, np.spacing(max(abs(before), abs(after))))) <= (stop - start) / 2**HALVINGS:
         low, high = value(before), value(after)
         jump = _size(high - low)
         if all(

@@ -441,8 +441,9 @@ class TestBreaksThatAreGiven:
         assert locate_change(lambda t: np.array([math.sin(t)]), 0.0, 1.0) is None
         assert locate_change(lambda t: np.array([1.0]), 0.0, 1.0) is None
         assert locate_change(lambda t: np.array([math.nan if t > 0.3 else 0.0]), 0.0, 1.0) is None
-        sign = locate_change(lambda t: np.array([np.sign(t - 0.3)]), 0.0, 1.0)
-        assert sign.jump and sign.last_before < 0.3 < sign.first_after <= 0.3 + 4 * np.spacing(0.3)
+        for at in (0.3, 0.5, 1.0, 4.0, -1.0):  # floats below a power of two are closer than those above it
+            sign = locate_change(lambda t, at=at: np.array([np.sign(t - at)]), at - 0.6, at + 0.4)
+            assert sign.jump and sign.last_before < at < sign.first_after <= at + 4 * np.spacing(abs(at))
         steep = locate_change(lambda t: np.array([math.tanh(1e4 * (t - 0.3))]), 0.0, 1.0)
         assert not steep.jump and steep.stepwise
         assert -1 < math.tanh(1e4 * (steep.last_before - 0.3)) < -1 + 1e-5

@@ -6,6 +6,7 @@ from studies import study
 
 import quirk
 
+G = 9.81
 METHODS = ["Vern9", "Taylor", "Tsit5", "RadauIIA9", "Rodas5P", "RK45"]
 
 
@@ -144,6 +145,38 @@ def test_a_function_faster_than_the_motion(method, rate, rtol):
         times = times[(times > 0) & (times < 3.0)]
         assert len(result.events) == len(times), (n, spin, phase)
         assert result.events.time == pytest.approx(times, rel=10 * rtol)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("moving", [False, True])
+def test_a_pulse_over_time_in_a_function_of_an_event(method, moving):
+    """The steps of a body at rest, or in free flight, are longer than the pulse, which lasts for 4 ms."""
+    for middle in np.linspace(0.05, 0.95, 10):
+        ball = quirk.Body.sphere("ball", 1.0, 0.1, velocity=[0, 0, 4.0 * moving])
+        pulse = quirk.Event("pulse", lambda t, state, m=middle: np.exp(-(((t - m) / 0.0024) ** 2)), level=0.5)
+        result = quirk.simulate(quirk.System([ball, pulse], gravity=[0, 0, -9.81 * moving]), 1.0, method=method)
+        half = 0.0024 * np.sqrt(np.log(2.0))
+        assert result.events.time == pytest.approx([middle - half, middle + half], abs=1e-9), middle
+
+
+@pytest.mark.parametrize("method", ["Vern9", "RadauIIA9", "Tsit5"])
+@pytest.mark.parametrize("width", [0.008, 0.06])
+def test_a_floor_that_rises_for_a_moment(method, width):
+    """The floor jolts a ball above it, and is down again before the step ends."""
+    begin = 0.3
+
+    def floor(t):
+        return np.where((t > begin) & (t < begin + width), -0.4 - 0.6 * np.cos(2 * np.pi * (t - begin) / width), -1.0)
+
+    for height in (-0.2, 0.0, 0.19):
+        # The ball is at its highest point in the middle of the rise.
+        top = begin + 0.5 * width
+        ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[0, 0, height - 0.5 * G * top**2], velocity=[0, 0, G * top])
+        gap = quirk.OneSided("floor", ball, lambda t, b: b.position[2] - floor(t), restitution=0.8)
+        result = quirk.simulate(quirk.System([ball, gap], gravity=[0, 0, -G]), 0.5, output=1e-3, method=method)
+        first = next(t for t in np.linspace(begin, top, 20001) if height - 0.5 * G * (t - top) ** 2 <= floor(t))
+        assert result.events.time[0] == pytest.approx(first, abs=1e-5), height
+        assert (result["ball"].position[:, 2] - floor(result.time)).min() > -1e-9, height
 
 
 def test_quantities_that_leave_zero_beside_another_that_crosses():

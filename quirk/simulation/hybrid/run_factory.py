@@ -255,7 +255,8 @@ class RunFactory:
             settings = self.settings._replace(
                 end=min([self.settings.end, *(motion.end for _, motion in prescribed_motions(plant.model))])
             )
-            if any(varies_fast(guard.quantity) for guard in guards) and loads_vary(plant.model):
+            varying = loads_vary(plant.model)
+            if any(varies_fast(guard.quantity, varying) for guard in guards):
                 settings = settings._replace(watch_interval=settings.gap)
             if name == TAYLOR:
                 method: Any = self._series(plant)

@@ -89,12 +89,12 @@ class EventFunction:
     tolerance: float = 0.0
 
 
-def varies_fast(quantity: ForceElement | Reading) -> bool:
+def varies_fast(quantity: ForceElement | Reading, loads_vary: bool) -> bool:
     """Return whether an event function may vary faster than the motion of bodies.
 
-    This may be so for loads and for user functions.
+    This may be so for user functions and, if loads vary with time, `loads_vary`, for loads.
     """
-    return isinstance(quantity, Reading) or not quantity.built_in
+    return loads_vary if isinstance(quantity, Reading) else not quantity.built_in
 
 
 class EventMonitor:

@@ -8,7 +8,7 @@ for each gap and for each of the d slip components of a friction element.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -92,29 +92,6 @@ class ContactProblem:
         residual = np.abs(self.q).max(initial=0.0)
         nothing = RELATIVE_ZERO * np.where(known, largest.max(initial=0.0) * scale, residual)
         return np.asarray(nothing + self.noise + np.finfo(float).tiny)
-
-    def restricted(self, rows: Sequence[int]) -> ContactProblem:
-        """Return the contact problem of a group of rows, which are not coupled with others.
-
-        `rows` are their indices.
-        """
-        if len(rows) == len(self.q):
-            return self
-        place = {row: k for k, row in enumerate(rows)}
-        elements = [
-            replace(
-                element,
-                rows=[place[row] for row in element.rows],
-                contact=None if element.contact is None else place[element.contact],
-                normal_load=load.restricted(rows) if isinstance(load := element.normal_load, NormalLoad) else load,
-            )
-            for element in self.elements
-            if element.rows[0] in place
-        ]
-        unloading = frozenset(place[row] for row in self.unloading if row in place)
-        return ContactProblem(
-            self.W[np.ix_(rows, rows)], self.q[rows], elements, self.noise[rows], self.compliance[rows], unloading
-        )
 
 
 @dataclass

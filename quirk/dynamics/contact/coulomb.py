@@ -40,9 +40,10 @@ from .contact_modes import (
 )
 from .gauss_seidel import gauss_seidel_modes
 from .lcp import independent_columns
-from .load_sharing import MIN_SHARE, coupled_groups, redistribution_basis
+from .load_sharing import MIN_SHARE, redistribution_basis
 from .loads_at_rest import CONTACT, loads_with_all_sticking
 from .one_contact import slip_directions_of_one_contact
+from .uncoupled_problems import joined, uncoupled_problems
 
 # Relative amount by which the friction limit is lowered if an event has located the time at which it is reached.
 AT_LIMIT = 1e-10
@@ -86,33 +87,13 @@ def solve_coulomb(
     """
     every = np.ones(len(q))
     problem = ContactProblem(W, q, elements, noise * every, compliance * every, frozenset(unloading))
-    groups, parts = coupled_groups(W, elements), list[ContactModes]()
-    for rows in groups:
-        modes = _solve(problem.restricted(rows), [rows.index(c) for c in contacts if c in rows])
+    parts, solutions = uncoupled_problems(problem, contacts), list[ContactModes]()
+    for part in parts:
+        modes = _solve(part.problem, part.contacts)
         if modes is None:
             return None
-        parts.append(modes)
-    return _joined(parts, groups, elements)
-
-
-def _joined(
-    parts: Sequence[ContactModes], groups: Sequence[Sequence[int]], elements: Sequence[FrictionElement]
-) -> ContactModes:
-    """Return the solution of a contact problem that consists of those of its uncoupled groups of rows.
-
-    `elements` are the friction elements of the whole problem, in the order in which each group has its own.
-    """
-    place = np.argsort(np.concatenate([*groups, []]))
-    z, w, active, independent, zero_threshold = (
-        np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0)])[place]
-        for name in ("z", "w", "active", "independent", "zero_threshold")
-    )
-    directions: list[np.ndarray | None] = [None] * len(elements)
-    for part, rows in zip(parts, groups, strict=True):
-        own = [k for k, element in enumerate(elements) if element.rows[0] in rows]
-        for k, e in zip(own, part.slip_directions, strict=True):
-            directions[k] = e
-    return ContactModes(z, w, active.astype(bool), independent.astype(bool), directions, zero_threshold)
+        solutions.append(modes)
+    return joined(parts, solutions, problem)
 
 
 def _solve(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | None:

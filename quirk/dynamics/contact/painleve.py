@@ -26,8 +26,9 @@ from itertools import combinations
 import numpy as np
 
 from ..sparse.kernels.cone_margin import LOADS
-from .contact_modes import DEPENDENT, ContactModes, FrictionElement
+from .contact_modes import DEPENDENT, ContactModes, ContactProblem, FrictionElement
 from .largest_margin import loads_of_largest_margin
+from .uncoupled_problems import uncoupled_problems
 
 # Maximum number of contacts for which other solutions are searched, as there are 2^n subsets.
 MAX_CONTACTS = 8
@@ -50,6 +51,14 @@ def has_one_solution(
     result is False if a unit friction force in a joint causes a normal load of 1 or more, so that friction would
     sustain itself.
     """
+    problem = ContactProblem(W, q, elements, np.zeros(len(q)), compliance)
+    parts = uncoupled_problems(problem, contacts)
+    return all(_has_one_solution(part.problem, part.contacts, part.own(solution)) for part in parts)
+
+
+def _has_one_solution(problem: ContactProblem, contacts: Sequence[int], solution: ContactModes) -> bool:
+    """Return whether the solution of a contact problem whose rows are all coupled is the only one."""
+    W, q, elements, compliance = problem.W, problem.q, problem.elements, problem.compliance
     active = np.flatnonzero(solution.independent & ~np.isin(np.arange(len(W)), contacts))
     constrained_response = np.eye(len(W))
     if len(active):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from quirk.dynamics.contact.contact_modes import FrictionElement
-from quirk.dynamics.contact.coulomb import COMPLIANCE_ACCURACY, solve_coulomb
+from quirk.dynamics.contact.coulomb import solve_coulomb
+from quirk.dynamics.contact.dependent_contacts import COMPLIANCE_ACCURACY
 
 MU = 0.6
 

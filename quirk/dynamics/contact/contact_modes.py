@@ -14,6 +14,8 @@ import numpy as np
 
 from ..model.friction_normal_load import ConstantLoad, NormalLoad
 
+# Number of slip components of a contact.
+CONTACT = 2
 # Forces and accelerations below this fraction of the largest count as zero.
 RELATIVE_ZERO = 1e-12
 # Singular values of the rows below this fraction of the largest count as zero.

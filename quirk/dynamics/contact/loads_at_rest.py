@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.friction_normal_load import ConstantLoad, NormalLoad
-from .contact_modes import DEPENDENT, FrictionElement, joint_normal_load
+from .contact_modes import CONTACT, DEPENDENT, FrictionElement, joint_normal_load
 from .largest_margin import BALL, COMPONENTS, BearingForces, loads_of_largest_margin_with_joints
 from .load_sharing import (
     MIN_SHARE,
@@ -26,8 +26,6 @@ from .load_sharing import (
 # Redundant rows depend on the other rows only up to round-off and drift, so that loads cause small accelerations along
 # them. The rows count as at rest up to this multiple of these accelerations, as applied loads have a similar effect.
 DEPENDENCE_ERROR = 10.0
-# Number of slip components of a contact.
-CONTACT = 2
 # Largest number of iterations for the friction of joints that slide, and relative change at which they end.
 MOST_ITERATIONS, SETTLED = 100, 1e-13
 

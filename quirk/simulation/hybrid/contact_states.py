@@ -10,7 +10,7 @@ import numpy as np
 
 from quirk.analysis.contact.friction_modes import FrictionMode
 from quirk.analysis.contact.rope_states import RopeState
-from quirk.dynamics.contact.coulomb import UNLOADED
+from quirk.dynamics.contact.dependent_contacts import UNLOADED
 from quirk.dynamics.contact.impulse import Impulse
 from quirk.events.names import CommonMargin, KeptRows, Shared
 from quirk.forces.stick_slip import StickSlip

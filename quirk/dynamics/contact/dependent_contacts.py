@@ -28,7 +28,7 @@ from .contact_modes import (
 )
 from .load_sharing import MIN_SHARE, redistribution_basis
 from .loads_at_rest import loads_with_all_sticking
-from .mode_search import as_contact_modes, as_trial_modes, search_from_guesses
+from .mode_search import as_contact_modes, as_trial_modes, is_consistent, search_from_guesses
 
 # Maximum number of joints at their limit of friction for which all combinations of slip directions are tried.
 MOST_AT_LIMIT = 4
@@ -116,10 +116,23 @@ def modes_without_compliance(problem: ContactProblem, contacts: Sequence[int]) -
     modes = _sticking_after_lift_off(problem, contacts, trial)
     if modes is not None:
         return modes
-    if z is None or not satisfies_inequalities(problem, z, contacts, trial):
+    if z is None or not _is_solution(problem, z, contacts, trial):
         return None
     trial.initial_guess = z
+    # Directions of slip that begins are those of compliant contacts.
+    turned = replace(trial)
+    exact = forces_of_modes(problem, turned)
+    if exact is not None and _is_solution(problem, exact, contacts, turned):
+        z, trial = exact, turned
     return as_contact_modes(problem, z, trial)
+
+
+def _is_solution(problem: ContactProblem, z: np.ndarray, contacts: Sequence[int], trial: TrialModes) -> bool:
+    """Return whether the forces z (r,) for the contact modes `trial` solve the contact problem.
+
+    `contacts` are the rows of all closed contacts.
+    """
+    return is_consistent(problem, z, trial) and satisfies_inequalities(problem, z, contacts, trial)
 
 
 def with_limit_reached(problem: ContactProblem, contacts: Sequence[int], modes: ContactModes) -> ContactModes:

@@ -33,6 +33,9 @@ from .one_contact import slip_directions_of_one_contact
 AT_LIMIT = 1e-10
 # Maximum number of mode changes in a search, and of visits to the same modes (cycling).
 MAX_MODE_CHANGES, MAX_VISITS = 100, 8
+# Accelerations of constrained rows below this fraction of those without forces are due to rows that are dependent up to
+# round-off and drift only.
+STOPPED = 1e-6
 
 
 def search_from_guesses(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | None:
@@ -88,7 +91,7 @@ def search_from(problem: ContactProblem, contacts: Sequence[int], trial: TrialMo
             return None
         trial.initial_guess = z
         if not _switch_worst_mode(problem, z, contacts, trial):
-            return as_contact_modes(problem, z, trial)
+            return as_contact_modes(problem, z, trial) if is_consistent(problem, z, trial) else None
         seen[trial.key] += 1
         if seen[trial.key] > MAX_VISITS:
             return None
@@ -111,6 +114,10 @@ def _switch_worst_mode(problem: ContactProblem, z: np.ndarray, contacts: Sequenc
     worst = min(trial.loaded, key=lambda c: z[c], default=None)
     if worst is not None and z[worst] < -force_threshold:
         trial.loaded.discard(worst)
+        return True
+    # Of contacts that cannot all be stopped, as they depend on each other, the fastest one carries no load.
+    if len(trial.loaded) > 1 and not is_consistent(problem, z, trial):
+        trial.loaded.discard(max(trial.loaded, key=lambda c: w[c] / zero_threshold[c]))
         return True
     open_ones = [c for c in contacts if c not in trial.loaded]
     worst = min(open_ones, key=lambda c: w[c] / zero_threshold[c], default=None)
@@ -172,6 +179,23 @@ def _switch_to_sticking(
             trial.slip_directions[k] = None
             return True
     return False
+
+
+def is_consistent(problem: ContactProblem, z: np.ndarray, trial: TrialModes) -> bool:
+    """Return whether the forces z (r,) for the contact modes `trial` stop all rows that these constrain.
+
+    Dependent rows can't all be stopped if constraints block the direction in which this takes a change of their rates,
+    as for the rebound of a body that sticks.
+    """
+    active = active_rows(problem.W, problem.elements, trial)
+    return bool((np.abs(problem.w(z)) <= problem.zero_threshold(z) + STOPPED * _scale(problem))[active].all())
+
+
+def _scale(problem: ContactProblem) -> np.ndarray:
+    """Return the magnitude (r,) of the accelerations of each row without forces, of which round-off is a fraction."""
+    scale = np.sqrt(np.diag(problem.W))
+    known = scale > 0
+    return scale * float((np.abs(problem.q)[known] / scale[known]).max(initial=0.0))
 
 
 def as_trial_modes(modes: ContactModes, contacts: Sequence[int]) -> TrialModes:

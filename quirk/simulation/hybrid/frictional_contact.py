@@ -184,6 +184,8 @@ class FrictionalContactSolver:
         touching = np.zeros(len(q), dtype=bool)
         touching[: rows.contact_count] = ~unloading
         q[touching & (np.abs(q) <= ROUND_OFF * largest)] = 0.0
+        # Bodies at rest turn by round-off of their speeds.
+        q[np.abs(q) <= slow**2 / rows.length] = 0.0
         problem = rows.W, q, range(rows.contact_count), rows.elements
         unloaded = np.flatnonzero(unloading).tolist()
         modes = solve_coulomb(*problem, NOISE * largest, rows.compliance, unloaded)

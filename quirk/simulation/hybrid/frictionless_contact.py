@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.analysis.contact.contact_kinematics import ContactKinematics, Gaps
+from quirk.analysis.contact.contact_kinematics import BLOCKED, ContactKinematics, Gaps
 from quirk.dynamics.contact.impulse import add_velocity_jump, impulses
 from quirk.dynamics.contact.lcp import INDEPENDENT, dependent_columns, independent_columns, solve_lcp
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.errors import SwitchingError
 
 from .contact_states import CLOSED_GAP, ROUND_OFF, WEAK_LOAD, ContactState, Impact, opening_threshold
-from .speed_limits import largest_acceleration
+from .speed_limits import largest_acceleration, largest_speed
 
 # Number of equal steps in which coefficients of restitution are reduced to zero until an impact gains no energy.
 RESTITUTION_STEPS = 10
@@ -108,6 +108,9 @@ class FrictionlessContactSolver:
         W, accelerations = arms[:, None] * W * arms, arms * self._gaps.accelerations(t, y, angles, closed, rates)
         fastest = largest_acceleration(solver.model, y, rates)
         accelerations[(np.abs(accelerations) <= ROUND_OFF * fastest) & ~unloading] = 0.0
+        # Gaps that other constraints hold accelerate by the round-off of motions along curves.
+        along_curves = largest_speed(solver.model, y) ** 2 / solver.model.length
+        accelerations[(np.diag(W) == 0.0) & (np.abs(accelerations) <= ROUND_OFF * along_curves)] = 0.0
         x = solve_lcp(W, accelerations)
         if x is None:
             raise SwitchingError(f"no loads prevent interpenetration at all of these contacts: {self._listed(closed)}")
@@ -137,11 +140,15 @@ class FrictionlessContactSolver:
 def delassus_matrix(kinematics: ContactKinematics, solver: Solver, t: float, y: np.ndarray) -> np.ndarray:
     """Return W (c, c): the jumps of the rates of c gaps due to a unit impulse at each of them.
 
-    `kinematics` contains the force directions of the gaps.
+    `kinematics` contains the force directions of the gaps. Gaps that other constraints hold do not respond.
     """
     lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
     W = np.array([kinematics.rates_of(solver.respond(lanes, t, none, push)[0]) for push in kinematics.force_directions])
-    return 0.5 * (W + W.T)
+    W = 0.5 * (W + W.T)
+    # If constraints block a gap, its response is round-off.
+    blocked = np.diag(W) <= BLOCKED * kinematics.unconstrained_response(solver.model)
+    W[blocked], W[:, blocked] = 0.0, 0.0
+    return W
 
 
 def _newton_impact(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, float]:

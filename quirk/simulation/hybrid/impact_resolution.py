@@ -32,7 +32,7 @@ from .frictionless_contact import FrictionlessContactSolver, delassus_matrix
 from .impact_sequence import SEQUENTIAL, Strike, sequential_impacts
 from .run_factory import RunFactory
 from .shared_contact_loads import SharedContactLoads
-from .speed_limits import ContactInstant, slip_limit, speed_limits
+from .speed_limits import ContactInstant, largest_speed, slip_limit, speed_limits
 
 # The contact state of a closed gap without load is computed again when the gap falls below minus this value, relative
 # to the length of the system or in rad.
@@ -181,7 +181,7 @@ class ImpactResolver:
         """
         solver = self._factory.solver_at(self._system.plant_for(self._frictions.without_friction(base)), y, t)
         solver.applied.refer(t, angles)  # loads of gears and rotation springs depend on the angles
-        return ContactInstant(t, angles, solver, self._gaps)
+        return ContactInstant(t, angles, solver, self._gaps, largest_speed(solver.model, y))
 
     def _closed_gaps(
         self,

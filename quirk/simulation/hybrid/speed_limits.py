@@ -33,12 +33,14 @@ class ContactInstant:
     angles : (K, 3) 1-2-3 angles of K joints, rad
     solver : solver with the bilateral constraints
     gaps : all gaps of the system
+    fastest : largest speed of the bodies before the impacts, m/s, of which round-off of speeds is a fraction
     """
 
     t: float
     angles: np.ndarray
     solver: Solver
     gaps: Gaps
+    fastest: float
 
     def kinematics(self, y: np.ndarray) -> ContactKinematics:
         """Return the values, rates and constraint rows of all gaps at the state vector y."""
@@ -91,14 +93,15 @@ def slip_limit(instant: ContactInstant, y: np.ndarray, rows: ContactRows) -> flo
 
     It is REST_SPEED times the speed after a free fall over the characteristic length of the system, with the
     largest of three accelerations: gravity, those of the rows, and those due to friction of joints. It is
-    increased where needed, so that SLIP_FLOOR times the result is at least the round-off of the fastest body. `instant`
-    holds the time, solver and gaps, `y` is the state vector, and `rows` are the rows of gaps and slip components.
+    increased where needed, so that SLIP_FLOOR times the result is at least the round-off of the fastest body, also of
+    its speed before an impact that stops it. `instant` holds the time, solver and gaps, `y` is the state vector, and
+    `rows` are the rows of gaps and slip components.
     """
     model = instant.solver.model
     accelerations = rows.arms * instant.accelerations(y, rows.indices)
     fall = max(np.abs(accelerations).max(initial=0.0), friction_acceleration(rows))
     by_fall = REST_SPEED * np.sqrt(max(fall, np.linalg.norm(model.gravity)) * model.length)
-    return float(max(by_fall, ROUND_OFF * largest_speed(model, y) / SLIP_FLOOR))
+    return float(max(by_fall, ROUND_OFF * max(largest_speed(model, y), instant.fastest) / SLIP_FLOOR))
 
 
 def _accelerations_by_friction(rows: ContactRows, closing: np.ndarray) -> np.ndarray:

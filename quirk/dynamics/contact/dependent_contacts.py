@@ -28,7 +28,13 @@ from .contact_modes import (
 )
 from .load_sharing import MIN_SHARE, redistribution_basis
 from .loads_at_rest import loads_with_all_sticking
-from .mode_search import as_contact_modes, as_trial_modes, is_consistent, search_from_guesses
+from .mode_search import (
+    as_contact_modes,
+    as_trial_modes,
+    is_consistent,
+    search_from_guesses,
+    slips_along_directions,
+)
 
 # Maximum number of joints at their limit of friction for which all combinations of slip directions are tried.
 MOST_AT_LIMIT = 4
@@ -124,7 +130,7 @@ def modes_without_compliance(problem: ContactProblem, contacts: Sequence[int]) -
     exact = forces_of_modes(problem, turned)
     if exact is not None and _is_solution(problem, exact, contacts, turned):
         z, trial = exact, turned
-    return as_contact_modes(problem, z, trial)
+    return as_contact_modes(problem, z, trial) if slips_along_directions(problem, z, trial) else None
 
 
 def _is_solution(problem: ContactProblem, z: np.ndarray, contacts: Sequence[int], trial: TrialModes) -> bool:

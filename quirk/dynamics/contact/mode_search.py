@@ -36,6 +36,8 @@ MAX_MODE_CHANGES, MAX_VISITS = 100, 8
 # Accelerations of constrained rows below this fraction of those without forces are due to rows that are dependent up to
 # round-off and drift only.
 STOPPED = 1e-6
+# Largest component of slip across its direction, over its magnitude, in the limit of vanishing compliance.
+ACROSS = 1e-2
 
 
 def search_from_guesses(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | None:
@@ -188,14 +190,31 @@ def is_consistent(problem: ContactProblem, z: np.ndarray, trial: TrialModes) -> 
     as for the rebound of a body that sticks.
     """
     active = active_rows(problem.W, problem.elements, trial)
-    return bool((np.abs(problem.w(z)) <= problem.zero_threshold(z) + STOPPED * _scale(problem))[active].all())
+    return bool((np.abs(problem.w(z)) <= _negligible(problem, z))[active].all())
 
 
-def _scale(problem: ContactProblem) -> np.ndarray:
-    """Return the magnitude (r,) of the accelerations of each row without forces, of which round-off is a fraction."""
+def slips_along_directions(problem: ContactProblem, z: np.ndarray, trial: TrialModes) -> bool:
+    """Return whether friction that begins to slide accelerates in the directions of slip of the modes `trial`.
+
+    z are the forces (r,) for these modes.
+    """
+    w, negligible = problem.w(z), _negligible(problem, z)
+    for element, e in zip(problem.elements, trial.slip_directions, strict=True):
+        if e is None or element.slip_direction is not None or not has_normal_load(element, trial):
+            continue
+        slip = w[element.rows]
+        across, size = np.linalg.norm(slip - (slip @ e) * e), np.linalg.norm(slip)
+        if across > negligible[element.rows].max() + ACROSS * size:
+            return False
+    return True
+
+
+def _negligible(problem: ContactProblem, z: np.ndarray) -> np.ndarray:
+    """Return the magnitude (r,) below which the acceleration of each row is due to inexact dependence of rows."""
     scale = np.sqrt(np.diag(problem.W))
     known = scale > 0
-    return scale * float((np.abs(problem.q)[known] / scale[known]).max(initial=0.0))
+    largest = float((np.abs(problem.q)[known] / scale[known]).max(initial=0.0))
+    return np.asarray(problem.zero_threshold(z) + STOPPED * largest * scale)
 
 
 def as_trial_modes(modes: ContactModes, contacts: Sequence[int]) -> TrialModes:

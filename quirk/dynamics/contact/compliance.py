@@ -242,7 +242,7 @@ def _modes_of(
 
 
 def _rows_beside_sliding(problem: ContactProblem, trial: TrialModes) -> set[int]:
-    """Return the indices of the rows that share loads with contacts that slide, if the contacts `trial.loaded` close.
+    """Return the indices of the rows that share loads with contacts that slide, of the contacts `trial.loaded`.
 
     These are the rows of groups among which loads can be redistributed, without friction that begins to slide.
     """

@@ -186,8 +186,8 @@ def _switch_to_sticking(
 def is_consistent(problem: ContactProblem, z: np.ndarray, trial: TrialModes) -> bool:
     """Return whether the forces z (r,) for the contact modes `trial` stop all rows that these constrain.
 
-    Dependent rows can't all be stopped if constraints block the direction in which this takes a change of their rates,
-    as for the rebound of a body that sticks.
+    Rows that depend on each other cannot all be stopped unless some motion of the bodies gives them the wanted rates.
+    No motion does so for the rebound of a body that friction wedges.
     """
     active = active_rows(problem.W, problem.elements, trial)
     return bool((np.abs(problem.w(z)) <= _negligible(problem, z))[active].all())

@@ -184,7 +184,7 @@ class FrictionalContactSolver:
         touching = np.zeros(len(q), dtype=bool)
         touching[: rows.contact_count] = ~unloading
         q[touching & (np.abs(q) <= ROUND_OFF * largest)] = 0.0
-        # Bodies at rest turn by round-off of their speeds.
+        # Round-off of the speeds of bodies at rest causes such accelerations along curves.
         q[np.abs(q) <= slow**2 / rows.length] = 0.0
         problem = rows.W, q, range(rows.contact_count), rows.elements
         unloaded = np.flatnonzero(unloading).tolist()

@@ -55,7 +55,7 @@ class FrictionlessContactSolver:
         rates, (limits, at_rest, noise) = kinematics.rate, (arms * speed for speed in speeds)
         if not (rates < -noise).any():
             return Impact(y, {}, rates / arms)
-        # Gaps that other constraints hold have rates of round-off.
+        # Rates of gaps that other constraints hold are round-off.
         rates = np.where((np.diag(W) == 0.0) & (np.abs(rates) <= noise), 0.0, rates)
         x, target, kept = _newton_impact(W, rates, np.where(rates < -limits, self._restitution[closed], 0.0))
         if x is None:
@@ -110,7 +110,7 @@ class FrictionlessContactSolver:
         W, accelerations = arms[:, None] * W * arms, arms * self._gaps.accelerations(t, y, angles, closed, rates)
         fastest = largest_acceleration(solver.model, y, rates)
         accelerations[(np.abs(accelerations) <= ROUND_OFF * fastest) & ~unloading] = 0.0
-        # Gaps that other constraints hold accelerate by the round-off of motions along curves.
+        # Accelerations of gaps that other constraints hold are round-off of those of motion along curves.
         along_curves = largest_speed(solver.model, y) ** 2 / solver.model.length
         accelerations[(np.diag(W) == 0.0) & (np.abs(accelerations) <= ROUND_OFF * along_curves)] = 0.0
         x = solve_lcp(W, accelerations)

@@ -43,9 +43,10 @@ def test_a_bar_that_strikes_a_wall_nearly_across_it(joint, seed):
     tilt, e = rng.uniform(0.1, 0.9) * np.arctan(mu), float(rng.choice([0.3, 0.6, 1.0]))
     normal, spin = np.array([-np.cos(tilt), 0, np.sin(tilt)]), np.array([0, 1.0, 0.0])
     bar = Body("bar", 1.0, [0.01, 1 / 12, 1 / 12], position=[0.5, 0, 0], velocity=[0, 0, -0.5], angular_velocity=spin)
-    place = {"point": [0, 0, 0]}
-    held = quirk.Revolute("joint", GROUND, bar, axis="y", **place) if joint == "hinge" else None
-    held = held or quirk.Spherical("joint", GROUND, bar, **place)
+    if joint == "hinge":
+        held = quirk.Revolute("joint", GROUND, bar, point=[0, 0, 0], axis="y")
+    else:
+        held = quirk.Spherical("joint", GROUND, bar, point=[0, 0, 0])
     wall = surface.plane([1, 0, 0], normal)
     tip = Contact("tip", GROUND, bar, on_i=wall, on_j=surface.point([0.5, 0, 0]), restitution=e)
     result = quirk.simulate(quirk.System([bar, held, tip, Friction("rubs", tip, mu)]), 1.0, output=1.0)

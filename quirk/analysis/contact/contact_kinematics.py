@@ -141,6 +141,18 @@ class ContactKinematics:
         by: np.ndarray = np.einsum("cni,ni->c", self.body_force_directions, velocities)
         return by
 
+    def responses(self, changes: Sequence[np.ndarray], model: Model) -> np.ndarray:
+        """Return W (c, c): the jumps of all rates due to a unit impulse along each gap or slip component.
+
+        `changes` (c, n, 6) are the jumps of the velocities of n bodies due to these impulses. Where constraints block a
+        gap or slip component, its response is round-off, and is set to zero.
+        """
+        W = np.array([self.rates_of(change) for change in changes]).reshape(len(self.rate), len(self.rate))
+        W = 0.5 * (W + W.T)
+        blocked = np.diag(W) <= BLOCKED * self.unconstrained_response(model)
+        W[blocked], W[:, blocked] = 0.0, 0.0
+        return W
+
     def unconstrained_response(self, model: Model) -> np.ndarray:
         """Return the jump of each rate (c,) due to a unit impulse along it, for bodies without constraints.
 

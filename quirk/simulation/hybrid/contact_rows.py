@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from quirk.analysis.contact.contact_kinematics import BLOCKED, ContactKinematics, Gaps
+from quirk.analysis.contact.contact_kinematics import ContactKinematics, Gaps
 from quirk.analysis.contact.friction_modes import FrictionModes
 from quirk.bodies import rotation
 from quirk.bodies.state import State
@@ -100,12 +100,7 @@ class ContactRowEvaluator:
         kinematics = kinematics.subset(indices).times(arms)
         none, lanes = np.zeros(solver.model.rows), solver.slots.state_to_lanes(y)
         responses = [solver.respond(lanes, t, none, push) for push in kinematics.force_directions]
-        W = np.array([kinematics.rates_of(change) for change, _ in responses]).reshape(len(indices), len(indices))
-        W = 0.5 * (W + W.T)
-        # If constraints block a row, its response is round-off.
-        unconstrained_response = kinematics.unconstrained_response(solver.model)
-        blocked = np.diag(W) <= BLOCKED * unconstrained_response
-        W[blocked], W[:, blocked] = 0.0, 0.0
+        W = kinematics.responses([change for change, _ in responses], solver.model)
         compliance = _compliance(solver.model.length, len(indices), elements, acting)
         result = ContactRows(
             indices,
@@ -114,7 +109,7 @@ class ContactRowEvaluator:
             arms,
             solver.model.length,
             W,
-            unconstrained_response,
+            kinematics.unconstrained_response(solver.model),
             elements,
             list(acting),
             sides,

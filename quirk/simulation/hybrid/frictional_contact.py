@@ -58,10 +58,10 @@ class FrictionalContactSolver:
         """Return the outcome of simultaneous impacts with friction, with the rates of all r gaps and slip components.
 
         Newton's law applies to each of the c gaps with an approach speed above its limit in `limits` (c,), m/s. Its
-        coefficients of restitution `restitution` (c,) are reduced by a common factor so that no energy is gained.
-        Coulomb's law applies to the friction impulses of contacts; impulses of joint friction are neglected. Slip with
-        infinite friction coefficient is stopped even if no gap closes. Rates of rows below `noise`, m/s, are
-        round-off.
+        coefficients of restitution `restitution` (c,) are reduced by a common factor so that no energy is gained and
+        friction lets the bodies rebound. Coulomb's law applies to the friction impulses of contacts; impulses of joint
+        friction are neglected. Slip with infinite friction coefficient is stopped even if no gap closes. Rates of rows
+        below `noise`, m/s, are round-off.
         """
         rates, c = rows.kinematics.rate, rows.contact_count
         elements = [element for element in rows.elements if element.contact is not None]

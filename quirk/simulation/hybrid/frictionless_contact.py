@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.analysis.contact.contact_kinematics import BLOCKED, ContactKinematics, Gaps
+from quirk.analysis.contact.contact_kinematics import ContactKinematics, Gaps
 from quirk.dynamics.contact.impulse import add_velocity_jump, impulses
 from quirk.dynamics.contact.lcp import INDEPENDENT, dependent_columns, independent_columns, solve_lcp
 from quirk.dynamics.sparse.solver.solver import Solver
@@ -145,12 +145,8 @@ def delassus_matrix(kinematics: ContactKinematics, solver: Solver, t: float, y: 
     `kinematics` contains the force directions of the gaps. Gaps that other constraints hold do not respond.
     """
     lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
-    W = np.array([kinematics.rates_of(solver.respond(lanes, t, none, push)[0]) for push in kinematics.force_directions])
-    W = 0.5 * (W + W.T)
-    # If constraints block a gap, its response is round-off.
-    blocked = np.diag(W) <= BLOCKED * kinematics.unconstrained_response(solver.model)
-    W[blocked], W[:, blocked] = 0.0, 0.0
-    return W
+    changes = [solver.respond(lanes, t, none, push)[0] for push in kinematics.force_directions]
+    return kinematics.responses(changes, solver.model)
 
 
 def _newton_impact(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, float]:

@@ -33,7 +33,7 @@ class ContactInstant:
     angles : (K, 3) 1-2-3 angles of K joints, rad
     solver : solver with the bilateral constraints
     gaps : all gaps of the system
-    fastest : largest speed of the bodies before the impacts, m/s, of which round-off of speeds is a fraction
+    fastest : largest speed of the bodies before the impacts, m/s; the round-off of speeds is relative to it
     """
 
     t: float

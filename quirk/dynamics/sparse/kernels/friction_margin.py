@@ -112,8 +112,10 @@ def remove_round_off(
         for row in range(LOADS * k + 1, LOADS * (k + 1)):
             for f in range(free):
                 unlimited = unlimited or (at(inverse, k) == 0.0 and at(basis, free * row + f) != 0.0)
+    if not unlimited:
+        return
     done = 0
-    while unlimited and done < free:
+    while done < free:
         pivot, column, most = -1, done, LEAST_EFFECT
         for f in range(done, free):
             largest = 0.0
@@ -133,7 +135,7 @@ def remove_round_off(
             for row in range(rows):
                 put(basis, free * row + f, at(basis, free * row + f) - ratio * at(basis, free * row + done))
         done += 1
-    for row in range(rows if unlimited else 0):
+    for row in range(rows):
         for f in range(done, free):
             if is_limited(row, joints, count, inverse):
                 put(basis, free * row + f, 0.0)

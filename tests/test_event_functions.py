@@ -215,3 +215,22 @@ def test_parts_that_a_function_reads_only_later_are_named():
     event = quirk.Event("late", lambda t, state: state[name].position[0] - 1.0 if t > 0.5 else -1.0)
     with pytest.raises(quirk.QuirkError, match=r'"puck", or the function did not read it when the run began: read it'):
         quirk.simulate(quirk.System([puck, event]), 1.0)
+
+
+def test_arrays_without_axes_are_numbers():
+    puck = quirk.Body.sphere("puck", 1.0, 0.1, position=[1.0, 0, 0], velocity=[0.5, 0, 0])
+    events = [
+        quirk.Event("time", lambda t, state: np.array(t - 0.3)),
+        quirk.Event("place", lambda t, state: np.asarray(float(state["puck"].position[0]) - 1.2)),
+    ]
+    result = quirk.simulate(quirk.System([puck, *events]), 1.0)
+    assert [event.name for event in result.events] == ["time", "place"]
+    np.testing.assert_allclose(result.events.time, [0.3, 0.4], rtol=1e-12)
+
+
+@pytest.mark.parametrize("returned", [np.array([1.0]), True, np.bool_(True), "1", None, 1j], ids=repr)
+def test_other_values_are_refused(returned):
+    puck = quirk.Body.sphere("puck", 1.0, 0.1)
+    system = quirk.System([puck, quirk.Event("odd", lambda t, state: returned)])
+    with pytest.raises(quirk.InputError, match=r'Event "odd": its function must return a number that crosses zero'):
+        quirk.simulate(system, 1.0)

@@ -131,9 +131,10 @@ class Quantity(ForceElement):
         except Exception:  # it may fail on jets in any way
             pass
         value = self.function(float(t.value), Plain(view))
-        if isinstance(value, bool | np.bool_) or np.ndim(value) > 0 or not isinstance(value, float | int | np.number):
+        number = number_of(value)
+        if number is None:
             raise ValueError(f"it must return a number that crosses zero; got {value!r}")
-        return Jet([float(value)], t.gradient)
+        return Jet([number], t.gradient)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
         """Return 1, the multiplier for which the loads of this force law are the gradient of the watched value.
@@ -323,6 +324,14 @@ def used_parts(title: str, function: Function, parts: Mapping[str, Any], probe: 
     for name in probe(function):
         found[name] = parts[name]
     return found
+
+
+def number_of(value: Any) -> float | None:
+    """Return the value of a user function as a float, or None if it is not a single number; booleans are none."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    is_number = isinstance(value, float | int | np.floating | np.integer) and not isinstance(value, bool)
+    return float(value) if is_number else None
 
 
 def _of_view(function: Function, t: Jet, view: StateView) -> Any:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from quirk.bodies.body import Body
 from quirk.bodies.state import Kinematics
 from quirk.constraints import Constraint
@@ -18,7 +16,7 @@ from quirk.errors import InputError
 from quirk.events import Event, Sampled
 from quirk.events.dimension import Dimension
 from quirk.events.names import Reading
-from quirk.events.quantity import Quantity
+from quirk.events.quantity import Quantity, number_of
 from quirk.forces.place import Place
 from quirk.forces.state_view import RecordingView, StateView
 from quirk.system.system import System
@@ -71,7 +69,7 @@ def _probe(system: System, event: Event) -> Callable[[Any], list[str]]:
                 f"{event}: its function, called as f(t, state), failed at the initial state: "
                 f"{type(error).__name__}: {error}"
             ) from error
-        if isinstance(value, bool | np.bool_) or np.ndim(value) > 0 or not isinstance(value, float | int | np.number):
+        if number_of(value) is None:
             raise InputError(f"{event}: its function must return a number that crosses zero; got {value!r}")
         return recording.names
 

@@ -6,7 +6,7 @@ directions of slip. The search repeatedly changes the mode with the worst violat
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
@@ -31,8 +31,10 @@ from .one_contact import slip_directions_of_one_contact
 
 # Relative amount by which the friction limit is lowered if an event has located the time at which it is reached.
 AT_LIMIT = 1e-10
-# Maximum number of mode changes in a search, and of visits to the same modes (cycling).
+# Maximum number of mode changes in a search, and of visits to the same modes with different forces.
 MAX_MODE_CHANGES, MAX_VISITS = 100, 8
+# Relative difference of forces and slip directions below which two visits to the same modes count as the same.
+SAME_VISIT = 1e-9
 # Accelerations of constrained rows below this fraction of those without forces are due to rows that are dependent up to
 # round-off and drift only.
 STOPPED = 1e-6
@@ -52,18 +54,18 @@ def search_from_guesses(problem: ContactProblem, contacts: Sequence[int]) -> Con
     # Friction that never slips can stick at a contact without load.
     never_slipping = {element.contact for element in elements if element.static == np.inf}
     loaded = {c for c in contacts if q[c] < 0 or (c in never_slipping and q[c] <= zero_threshold[c])}
-    known_directions = [element.slip_direction for element in elements]
-    modes = search_from(problem, contacts, TrialModes({*loaded}, [*known_directions], none))
+    known_directions, failed = [element.slip_direction for element in elements], VisitedModes()
+    modes = search_from(problem, contacts, TrialModes({*loaded}, [*known_directions], none), failed)
     if modes is not None or not elements:
         return modes
     slip_directions = [
         unit_vector(q[element.rows]) if e is None and element.static < np.inf else e
         for element, e in zip(elements, known_directions, strict=True)
     ]
-    modes = search_from(problem, contacts, TrialModes({*loaded}, slip_directions, none))
+    modes = search_from(problem, contacts, TrialModes({*loaded}, slip_directions, none), failed)
     guesses = chain(_modes_of_one_contact(problem, contacts), gauss_seidel_modes(problem, contacts))
     for trial in guesses if modes is None else ():
-        modes = search_from(problem, contacts, trial)
+        modes = search_from(problem, contacts, trial, failed)
         if modes is not None:
             return modes
     return modes
@@ -81,12 +83,43 @@ def _modes_of_one_contact(problem: ContactProblem, contacts: Sequence[int]) -> I
             yield TrialModes({c}, [e], np.zeros(len(problem.q)))
 
 
-def search_from(problem: ContactProblem, contacts: Sequence[int], trial: TrialModes) -> ContactModes | None:
+class VisitedModes:
+    """Modes that a search has visited, with the forces and slip directions from which it continued."""
+
+    def __init__(self) -> None:
+        self._visits: dict[tuple, list[np.ndarray]] = defaultdict(list)
+
+    def contains(self, trial: TrialModes, z: np.ndarray) -> bool:
+        """Return whether the modes `trial` have been visited with forces z (r,)."""
+        place = _place(trial, z)
+        return any(np.abs(place - other).max(initial=0.0) < SAME_VISIT for other in self._visits[trial.key])
+
+    def add(self, trial: TrialModes, z: np.ndarray) -> None:
+        """Add the modes `trial` with forces z (r,)."""
+        self._visits[trial.key].append(_place(trial, z))
+
+    def include(self, other: VisitedModes) -> None:
+        """Add all that another search has visited."""
+        for key, places in other._visits.items():
+            self._visits[key] += places
+
+
+def _place(trial: TrialModes, z: np.ndarray) -> np.ndarray:
+    """Return the forces z (r,) over the largest one, and the slip directions, as one array."""
+    largest = np.abs(z).max(initial=0.0) or 1.0
+    return np.concatenate([z / largest, *(e for e in trial.slip_directions if e is not None)])
+
+
+def search_from(
+    problem: ContactProblem, contacts: Sequence[int], trial: TrialModes, failed: VisitedModes | None = None
+) -> ContactModes | None:
     """Change one contact mode at a time until all inequalities hold; return the modes, or None if the search cycles.
 
-    `trial` are the initial modes, and `contacts` the rows of all closed contacts.
+    `trial` are the initial modes, and `contacts` the rows of all closed contacts. `failed` are the modes from which
+    earlier searches of the same problem came back to where they had been; those of this search are added.
     """
-    seen: Counter[tuple] = Counter()
+    failed = VisitedModes() if failed is None else failed
+    visited, visits = VisitedModes(), Counter[tuple]()
     for _ in range(MAX_MODE_CHANGES):
         z = forces_of_modes(problem, trial)
         if z is None:
@@ -94,8 +127,12 @@ def search_from(problem: ContactProblem, contacts: Sequence[int], trial: TrialMo
         trial.initial_guess = z
         if not _switch_worst_mode(problem, z, contacts, trial):
             return as_contact_modes(problem, z, trial) if is_consistent(problem, z, trial) else None
-        seen[trial.key] += 1
-        if seen[trial.key] > MAX_VISITS:
+        if visited.contains(trial, z) or failed.contains(trial, z):
+            failed.include(visited)
+            return None
+        visited.add(trial, z)
+        visits[trial.key] += 1
+        if visits[trial.key] > MAX_VISITS:
             return None
     return None
 

@@ -5,8 +5,8 @@ A relation is a constraint given by a function.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from .backlash import Loose, Play, checked_play, elastic_flanks
 from .constraint import Constraint, Joint
 from .gear import tooth
 from .primitives import X, Z
-from .relation import FORCE, TORQUE, Function, MovingFrame, Relation
+from .relation import FORCE, TORQUE, MovingFrame, Relation
 from .unilateral import free_coordinate
 
 # Whether a coordinate is an angle, its axis, and whether it is one of three 1-2-3 angles.
@@ -153,10 +153,10 @@ class Coupling(Constraint):
         if leads[0] and linear:
             period = (tooth(ratio) or 0.0) if follows[0] else 2 * np.pi * abs(ratio)
             if follows[0] and period <= 0:
-                rates = rates_of((path[0], path[1]), leads, follows)
+                rates = CoupledRates((path[0], path[1]), leads, follows)
                 return Relation(rates, ("coupling (rates)",), unit, (*numbers, ratio), of_velocities=True)
-        function = coordinates_of((path[0], path[1]), leads, follows, period > 0)
-        return Relation(function, ("coupling",), unit, (*numbers, period, *self.coefficients))
+        rows = CoupledCoordinates((path[0], path[1]), leads, follows, period > 0)
+        return Relation(rows, ("coupling",), unit, (*numbers, period, *self.coefficients))
 
 
 class LooseCoupling(Coupling, Loose):
@@ -222,38 +222,55 @@ def _rate(i: MovingFrame, j: MovingFrame, free: Free) -> Jet:
     return i.rotation[:, axis] @ (j.velocity - i.velocity - np.cross(i.spin, j.position - i.position))
 
 
-@functools.lru_cache(256)
-def coordinates_of(path: tuple[int, int], leads: Free, follows: Free, wraps: bool) -> Function:
-    """Return a constraint function with the residual x_j minus the polynomial of x_i.
+@dataclass(frozen=True)
+class CoupledCoordinates:
+    """Constraint function with the residual x_j minus the polynomial of x_i.
 
-    `leads` and `follows` describe the coordinates x_i and x_j. `path` holds the indices of the moving frames in which
-    the frames of joint i are fixed. Full turns of the joints change the residual by multiples of a period, which is a
-    constant of the function; if `wraps` is true, the residual is taken modulo this period.
+    Full turns of the joints change the residual by multiples of a period, which is a constant of the function.
+
+    Attributes
+    ----------
+    path : indices of the moving frames in which the frames of joint i are fixed
+    leads, follows : coordinates x_i and x_j
+    wraps : whether the residual is taken modulo the period
     """
 
-    def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        one, two = _leading(frames, path, numbers)
-        x = _coordinate(one, two, leads)
+    path: tuple[int, int]
+    leads: Free
+    follows: Free
+    wraps: bool
+
+    def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """Return a list with the residual, rad or m.
+
+        `numbers` are the places of the frames of joint i, see `_leading`, the period and the coefficients.
+        """
+        one, two = _leading(frames, self.path, numbers)
+        x = _coordinate(one, two, self.leads)
         period, *coefficients = numbers[2 * PLACE :]
         asked: Any = 0.0
         for c in reversed(coefficients):
             asked = asked * x + c
-        missed = _coordinate(frames[0], frames[1], follows) - asked
-        return [missed.wrapped(period) if wraps else missed]
-
-    return rows
+        missed = _coordinate(frames[0], frames[1], self.follows) - asked
+        return [missed.wrapped(period) if self.wraps else missed]
 
 
-@functools.lru_cache(256)
-def rates_of(path: tuple[int, int], leads: Free, follows: Free) -> Function:
-    """Return a constraint function with the residual x_j' - ratio x_i' of the rates of two joint coordinates.
+@dataclass(frozen=True)
+class CoupledRates:
+    """Constraint function with the residual x_j' - ratio x_i' of the rates of two joint coordinates.
 
-    `leads` and `follows` describe the coordinates x_i and x_j. `path` holds the indices of the moving frames in which
-    the frames of joint i are fixed.
+    The attributes are those of `CoupledCoordinates`.
     """
 
-    def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        one, two = _leading(frames, path, numbers)
-        return [_rate(frames[0], frames[1], follows) - _rate(one, two, leads) * numbers[2 * PLACE]]
+    path: tuple[int, int]
+    leads: Free
+    follows: Free
 
-    return rows
+    def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """Return a list with the residual, rad/s or m/s.
+
+        `numbers` are the places of the frames of joint i, see `_leading`, and the ratio.
+        """
+        one, two = _leading(frames, self.path, numbers)
+        rate = _rate(frames[0], frames[1], self.follows)
+        return [rate - _rate(one, two, self.leads) * numbers[2 * PLACE]]

@@ -117,18 +117,11 @@ class Implicit(OfBodies):
         self.phi, self.level = phi, level
         skipped = len(self.members) - self.given
 
-        def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> list[Jet]:
-            returned = on_jets(phi, t, *frames[skipped:])
-            # Flattened, so that the function may return vectors and matrices of rows.
-            listed = np.asarray(returned, dtype=object).ravel().tolist()
-            if any(isinstance(row, bool) or row is None for row in listed):
-                raise TypeError(f"it must return quantities computed from its arguments; got {returned!r}")
-            return [row if isinstance(row, Jet) else t * 0.0 + row for row in listed]
-
+        rows = UserRows(phi, skipped)
         count = self._count(owner, rows)
         self.primitives = tuple(
             Relation(
-                _part(rows, begin, begin + MOST_ROWS),
+                UserRows(phi, skipped, begin, begin + MOST_ROWS),
                 tuple(f"phi[{k}]" for k in range(begin, min(begin + MOST_ROWS, count))),
                 (unit,) * min(MOST_ROWS, count - begin),
                 of_velocities=level == "velocity",
@@ -168,12 +161,31 @@ class Implicit(OfBodies):
         return len(values)
 
 
-def _part(rows: Callable[..., list[Jet]], begin: int, end: int) -> Any:
-    def part(*arguments: Any) -> list[Jet]:
-        """Return elements `begin` to `end` - 1 of the list of residuals that the user function returns."""
-        return rows(*arguments)[begin:end]
+# Two of them are equal only if they are the same object: an equality of the user's functions may mean anything.
+@dataclass(frozen=True, eq=False)
+class UserRows:
+    """Constraint function that calls a function of the user.
 
-    return part
+    Attributes
+    ----------
+    function : function of the time and the moving frames of the given bodies that returns the residuals
+    skipped : number of leading frames that are not passed to `function`
+    begin, end : the rows are the residuals `begin` to `end` - 1; all if `end` is None
+    """
+
+    function: Callable[..., Any]
+    skipped: int
+    begin: int = 0
+    end: int | None = None
+
+    def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> list[Jet]:
+        """Return the residuals; there are no constants and motions."""
+        returned = on_jets(self.function, t, *frames[self.skipped :])
+        # Flattened, so that the function may return vectors and matrices of rows.
+        listed = np.asarray(returned, dtype=object).ravel().tolist()
+        if any(isinstance(row, bool) or row is None for row in listed):
+            raise TypeError(f"it must return quantities computed from its arguments; got {returned!r}")
+        return [row if isinstance(row, Jet) else t * 0.0 + row for row in listed[self.begin : self.end]]
 
 
 @dataclass(frozen=True)

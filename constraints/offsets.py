@@ -7,9 +7,8 @@ a primitive changes its constant or a joint frame.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -114,19 +113,22 @@ def _primitive_with(primitive: Primitive | Relation, offsets: list[float]) -> Pr
     """
     if isinstance(primitive, Primitive):
         return replace(primitive, offset=primitive.offset + offsets[0])
-    function = _shifted(primitive.function, len(primitive.numbers))
+    function = Shifted(primitive.function, len(primitive.numbers))
     return replace(primitive, function=function, numbers=(*primitive.numbers, *offsets), offsets=len(offsets))
 
 
-@functools.lru_cache(256)
-def _shifted(function: Function, count: int) -> Function:
-    """Return a constraint function that subtracts an offset from each row of `function`.
+@dataclass(frozen=True)
+class Shifted:
+    """Constraint function that subtracts an offset from each row of `function`.
 
     The offsets follow the `count` constants of `function` in its array of constants.
     """
 
-    def rows(t: Jet, frames: list[MovingFrame], numbers: Any, motions: list[Jet]) -> list[Jet]:
-        own: Numbers = numbers.first(count)
-        return [row - offset for row, offset in zip(function(t, frames, own, motions), numbers[count:], strict=True)]
+    function: Function
+    count: int
 
-    return rows
+    def __call__(self, t: Jet, frames: list[MovingFrame], numbers: Any, motions: list[Jet]) -> list[Jet]:
+        """Return the rows of `function` minus the offsets."""
+        own: Numbers = numbers.first(self.count)
+        rows = self.function(t, frames, own, motions)
+        return [row - offset for row, offset in zip(rows, numbers[self.count :], strict=True)]

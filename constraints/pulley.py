@@ -5,9 +5,9 @@ The stops of a rope are its points and drums. Phi denotes the residuals of the c
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,37 +20,37 @@ from ..errors import InputError
 from ..util import validate
 from .constraint import Constraint, checked_ends
 from .drum import Drum, angle_between, wrap
-from .relation import FORCE, Function, MovingFrame, Relation
+from .relation import FORCE, MovingFrame, Relation
 from .rope_layout import RopeLayout, RopeStop, rope_layout, winding_length
 from .rope_path import RopePath
 
 LEFT = "its rope has left a sheave, or a point has come within the radius of a drum"
 
 
-@functools.cache
-def slack(path: RopePath) -> Function:
-    """Return the constraint function of a rope of constant length.
+@dataclass(frozen=True)
+class RopeOfConstantLength:
+    """Constraint function of a rope of constant length over the stops of `path`."""
 
-    The residual (m) is the length, minus the weighted lengths of the straight parts, minus the lengths of the arcs on
-    drums. The constants of the function are, in this order: the length, m; the amount (m) by which the residual changes
-    when drums at the ends rotate by full turns, modulo which it is taken; a weight for each straight part; and the
-    constants of the stops, see `RopePath.measured`.
-    """
-    last = len(path.path) - 1
+    path: RopePath
 
-    def rope(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+    def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """Return a list with the residual: the length minus the straight parts and the arcs on drums, m.
+
+        `numbers` are, in this order: the length, m; the amount (m) by which the residual changes when drums at the ends
+        rotate by full turns, modulo which it is taken; a weight for each straight part; and the constants of the stops,
+        see `RopePath.measured`.
+        """
+        drums, last = self.path.drums, len(self.path.path) - 1
         left, turns, *weights = numbers[: 2 + last]
-        found = path.measured(frames, numbers[2 + last :])
-        for k in np.flatnonzero(path.drums).tolist():
+        found = self.path.measured(frames, numbers[2 + last :])
+        for k in np.flatnonzero(drums).tolist():
             into, out = found.into[k], found.out[k]
             assert into is not None and out is not None
             angle = wrap(into, out, found.near[k]) if 0 < k < last else angle_between(into, out)
             left = left - found.radius[k] * angle
         for weight, straight in zip(weights, found.straight, strict=True):
             left = left - weight * straight
-        return [left.wrapped(turns) if path.drums[0] or path.drums[-1] else left]
-
-    return rope
+        return [left.wrapped(turns) if drums[0] or drums[-1] else left]
 
 
 class Pulley(Constraint):
@@ -204,7 +204,7 @@ class Pulley(Constraint):
                 f"poses, because full turns of drums at its ends have no effect; got {self.length:g}"
             )
         constants = tuple(map(float, (self.length, turns, *self.weights, *layout.numbers)))
-        self.primitives = (Relation(slack(self.path), ("slack",), (FORCE,), constants, undefined=LEFT),)
+        self.primitives = (Relation(RopeOfConstantLength(self.path), ("slack",), (FORCE,), constants, undefined=LEFT),)
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:

@@ -21,6 +21,7 @@ from .bounded import PARTS
 from .gap_functions import in_frame
 from .primitives import X, Y, Z
 from .relation import TRANSLATION, MovingFrame
+from .user_gap import PointOfBody, UserGap, UserPoint, functions_in
 
 Vector = Any
 
@@ -232,18 +233,21 @@ class OfGap:
     ----------
     gap : gap function
     point : function of (t, frames) that returns the contact point (3,) in the inertial frame, m
-    source : a function whose closure contains all user functions involved
     side : as in `OfSurfaces`, with respect to z of frame i
     across : as in `OfSurfaces`
     """
 
-    gap: Callable[..., Sequence[Jet]]
-    point: Callable[[Any, Sequence[Any]], Vector]
-    source: Callable[..., Any]
+    gap: UserGap
+    point: UserPoint | PointOfBody
     side: int = 1
     across: tuple[float, ...] | None = None
 
     size = 2
+
+    @property
+    def source(self) -> Callable[..., Any]:
+        """A function whose closure contains all user functions involved."""
+        return functions_in(self.gap, self.point)
 
     @property
     def has_sides(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -35,6 +35,20 @@ class ZeroSlip:
         return [components[c].rate for c in self.which]
 
 
+class StickingRows(Relation):
+    """Rows of sticking friction; their user functions are derived anew from the slip in copies by pickle."""
+
+    @classmethod
+    def of(cls, held: ZeroSlip, labels: tuple[str, ...], numbers: tuple[float, ...]) -> Self:
+        """Return the rows for the given names of rows and constants of the slip."""
+        source = held.slip.source if isinstance(held.slip, OfGap) else None
+        return cls(held, labels, (FORCE,) * len(labels), numbers, of_velocities=True, source=source)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what `pickle` stores; the function that contains several user functions cannot be stored."""
+        return StickingRows.of, (self.function, self.labels, self.numbers)
+
+
 class Sticking(Constraint):
     """Static friction in a joint or contact, as a constraint that keeps slip components at zero, one row for each.
 
@@ -53,9 +67,7 @@ class Sticking(Constraint):
         self.friction, self.which = friction, which
         labels = tuple(f"slip {c + 1}" for c in which)
         numbers = tuple(float(radius) for radius in friction.radii)
-        source = slip.source if isinstance(slip, OfGap) else None
-        held = ZeroSlip(slip, which)
-        self.primitives = (Relation(held, labels, (FORCE,) * len(which), numbers, of_velocities=True, source=source),)
+        self.primitives = (StickingRows.of(ZeroSlip(slip, which), labels, numbers),)
 
 
 @dataclass(frozen=True)

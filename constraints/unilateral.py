@@ -6,6 +6,7 @@ A relation is a constraint given by a function.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ from ..bodies.body import Body, Ground
 from ..errors import InputError
 from ..functions import degrees
 from ..functions.expression import function_of
-from ..functions.user_function import check_arguments, on_jets
+from ..functions.user_function import check_arguments
 from ..util import validate
 from ..util.validate import PointsLike
 from .angle import free_angle
@@ -25,6 +26,7 @@ from .bounded import SurfaceParts
 from .constraint import Constraint, Joint, checked_ends, end_points
 from .custom import LETTERS, UNITS, OfBodies
 from .relation import FORCE, TORQUE, MovingFrame, Relation
+from .user_gap import PointOfBody, UserGap, UserPoint
 
 
 class Unilateral(Constraint):
@@ -138,7 +140,7 @@ class Stop(Unilateral):
             raise InputError(f"{owner}: lower must be less than upper; got {lower!r} and {upper!r}")
         super().__init__(name, joint.body_i, joint.body_j, joint.frame_i, joint.frame_j, active=False)
         self.joint, self.turning = joint, axis if rotates else None
-        function = ((TILTS if joint.of_three else ANGLES) if rotates else SLIDES)[axis]
+        function = AngleToLimit(axis, joint.of_three) if rotates else SlideToLimit(axis)
         labels = {-1.0: "upper limit", 1.0: "lower limit"}
         unit = TORQUE if rotates else FORCE
         self.gaps = tuple(Relation(function, (labels[sign],), (unit,), (sign, limit)) for sign, limit in given)
@@ -233,51 +235,20 @@ class OneSided(OfBodies, Unilateral):
             raise InputError(f"{self}: gap must be a function gap(t, a, b, ...) of moving frames; got {gap!r}")
         check_arguments(f"{self}", "gap", gap, {"gap(t, a, b, ...) of moving frames": 1 + self.given})
         validate.choice(f"{self}", "unit", unit, tuple(UNITS))
-        skipped, title = len(self.members) - self.given, f"{self}"
-
-        def opened(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-            found = on_jets(gap, t, *frames[skipped:])
-            if not isinstance(found, Jet):
-                raise TypeError(f"{title}: gap() must return a scalar built from its arguments; got {found!r}")
-            return [found]
-
-        self.gaps = (Relation(opened, ("gap",), (UNITS[unit],), source=gap),)
+        skipped = len(self.members) - self.given
+        self.gaps = (Relation(UserGap(gap, skipped, f"{self}"), ("gap",), (UNITS[unit],), source=gap),)
         self.point = None if point is None else self._place(point, skipped)
-        # Both functions, so that an analysis of effects covers both.
-        self.functions_of_user: Callable[..., Any] = gap if point is None else _joined(gap, self.point)
         self._bounce(restitution, rest_speed)
 
-    def _place(self, point: Any, skipped: int) -> Callable[[Any, Sequence[Any]], Any]:
+    def _place(self, point: Any, skipped: int) -> UserPoint | PointOfBody:
         """Return a function of (t, frames) that returns the contact point (3,) in the inertial frame, m.
 
         `point` is the user's argument; `skipped` is the number of leading frames that a user function does not receive.
         """
         if isinstance(point, str) or callable(point):
-            title = f"{self}"
-            function = function_of(title, "point", point, ("t", *LETTERS[: self.given]))
-
-            # It refers to no attributes of the constraint, which are set during runs.
-            def place(t: Any, frames: Sequence[Any]) -> Any:
-                found = np.asarray(on_jets(function, t, *frames[skipped:]), dtype=object)
-                if found.shape != (3,):
-                    raise TypeError(f"{title}: its point must be a place (3,) in the inertial frame; got {found!r}")
-                return found + t * 0.0
-
-            return place
-        local = tuple(validate.array(f"{self}", "point", point, (3,)).tolist())
-        return lambda t, frames: frames[-1].point(local)
-
-
-def _joined(first: Callable[..., Any], second: Any) -> Callable[..., Any]:
-    """Return a function that calls `first` and `second` with the same arguments, and returns both results as a pair.
-
-    Its closure contains both functions, so that an analysis of user functions finds them.
-    """
-
-    def both(*arguments: Any) -> Any:
-        return first(*arguments), second(*arguments)
-
-    return both
+            function = function_of(f"{self}", "point", point, ("t", *LETTERS[: self.given]))
+            return UserPoint(function, skipped, f"{self}")
+        return PointOfBody(tuple(validate.array(f"{self}", "point", point, (3,)).tolist()))
 
 
 def free_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[bool, int]:
@@ -296,32 +267,37 @@ def free_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[b
     return named[0] == "rotation", axis
 
 
-def _angle(axis: int, of_three: bool = False) -> Any:
-    def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the distance of a joint angle from its limit, rad, modulo full turns.
+@dataclass(frozen=True)
+class AngleToLimit:
+    """Distance of a joint angle from its limit, rad, modulo full turns, as a gap function.
 
-        The distance is positive within the limit and negative beyond it.
-        """
+    The distance is positive within the limit and negative beyond it. `axis` is the index of the rotation axis;
+    `of_three` says whether the angle is one of the three of a joint. The constants are the sign and the limit.
+    """
+
+    axis: int
+    of_three: bool
+
+    def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """Return a list with the distance; the time and the motions are unused."""
         i, j = frames
-        return [(free_angle(i, j, axis, of_three) - numbers[1]).wrapped(2 * np.pi) * numbers[0]]
-
-    return angle
+        return [(free_angle(i, j, self.axis, self.of_three) - numbers[1]).wrapped(2 * np.pi) * numbers[0]]
 
 
-def _slide(axis: int) -> Any:
-    def slide(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the distance of a displacement along an axis of frame i from its limit, m.
+@dataclass(frozen=True)
+class SlideToLimit:
+    """Distance of a displacement along an axis of frame i from its limit, m, as a gap function.
 
-        The distance is positive within the limit and negative beyond it.
-        """
+    The distance is positive within the limit and negative beyond it. `axis` is the index of the axis. The constants are
+    the sign and the limit.
+    """
+
+    axis: int
+
+    def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """Return a list with the distance; the time and the motions are unused."""
         i, j = frames
-        return [(i.rotation[:, axis] @ (j.position - i.position) - numbers[1]) * numbers[0]]
-
-    return slide
-
-
-ANGLES, SLIDES = ([make(axis) for axis in range(3)] for make in (_angle, _slide))
-TILTS = [_angle(axis, True) for axis in range(3)]
+        return [(i.rotation[:, self.axis] @ (j.position - i.position) - numbers[1]) * numbers[0]]
 
 
 def slack(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:

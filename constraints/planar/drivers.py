@@ -6,7 +6,7 @@ Phi denotes the residuals of the constraint rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,21 +27,20 @@ from .constraint import PlanarConstraint
 from .coordinates import PLANE, along, phi, plane_numbers, resting_frame
 
 
-def _coordinate(axis: int) -> Any:
-    def coordinate(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the residual q_j - ratio q_i - offset - motion, m.
+@dataclass(frozen=True)
+class CoordinateResidual:
+    """Constraint function with the residual q_j - ratio q_i - offset - motion, m.
 
-        The coordinate q of a body is x or y in the plane.
-        """
+    The coordinate q of a body is x or y in the plane, as `axis` (0 or 1) says.
+    """
+
+    axis: int
+
+    def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """Return a list with the residual, m."""
         plane, (ratio, offset) = resting_frame(numbers), numbers[PLANE:]
-        i, j = (along(plane, axis, frame) for frame in frames)
+        i, j = (along(plane, self.axis, frame) for frame in frames)
         return [j - i * ratio - offset - motions[0]]
-
-    return coordinate
-
-
-# One function object per coordinate, so that all drivers share its compiled code.
-COORDINATE = [_coordinate(axis) for axis in (X, Y)]
 
 
 def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
@@ -161,7 +160,7 @@ class CoordinateDriver(PlanarConstraint):
         label, motions = (f"coordinate {self.coordinate}",), (self.motion,)
         numbers = (*plane_numbers(self.plane), self.ratio, self.offset)
         if self.coordinate != "angle":
-            return Relation(COORDINATE["xy".index(self.coordinate)], label, (FORCE,), numbers, motions)
+            return Relation(CoordinateResidual((X, Y)["xy".index(self.coordinate)]), label, (FORCE,), numbers, motions)
         period = tooth(self.ratio)
         if period is None:
             return Relation(angle_rate, label, (TORQUE,), numbers, motions, of_velocities=True)

@@ -20,6 +20,7 @@ from ..constraints.constraint import initial_point
 from ..constraints.primitives import Z
 from ..constraints.relation import FORCE
 from ..constraints.slip import AboutPoint, AlongAxis, OfGap, OfSurfaces, OnPlane, Slip
+from ..constraints.user_gap import UserGap
 from ..errors import InputError
 from ..util import validate
 from .load_shares import LoadShares
@@ -266,7 +267,8 @@ def _of_gap(owner: str, on: OneSided) -> OfGap:
             f"{owner}: {on} has no contact point: give it point=, a point (3,) in the coordinates of "
             "the last body, or a function point(t, a, b, ...) that returns the place in the inertial frame"
         )
-    return OfGap(gap.function, on.point, on.functions_of_user)
+    assert isinstance(gap.function, UserGap)
+    return OfGap(gap.function, on.point)
 
 
 def _length(owner: str, argument: str, value: Any, required: bool | None, reason: str, allowed: bool = True) -> float:

@@ -172,7 +172,7 @@ class Spring(BetweenPoints):
         self.one_sided = None if self.through_zero else one_sided
         given = function_of(owner, "law", law, ("length", "rate"))
         check_arguments(owner, "law", given, {"f(length, rate)": 2})
-        self.law = Value(owner, "law", _over_time(given), (), "f(length, rate)", (0, 0)) if callable(given) else None
+        self.law = TensionLaw(owner, given) if callable(given) else None
         self.starts = self.pieces = None
         if given is not None and self.law is None:
             self.starts, tension = curve(owner, "law", given)
@@ -235,9 +235,19 @@ class Spring(BetweenPoints):
         return self.one_sided is not None or self.pieces is not None or self.of_user
 
 
-def _over_time(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]:
-    """Return a function of (t, length, rate) that calls the user's `law(length, rate)`."""
-    return lambda t, length, rate: law(length, rate)
+class TensionLaw(Value):
+    """Tension of a spring, N, as a user function ``law(length, rate)``, which is called with the time as well.
+
+    `owner` is the title of the spring, for error messages.
+    """
+
+    def __init__(self, owner: str, law: Callable[[Any, Any], Any]) -> None:
+        super().__init__(owner, "law", lambda t, length, rate: law(length, rate), (), "f(length, rate)", (0, 0))
+        self.law = law
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what `pickle` stores; the function of the time cannot be stored."""
+        return TensionLaw, (self.owner, self.law)
 
 
 def _damped(i: Place, j: Place, damping: Any) -> Any:

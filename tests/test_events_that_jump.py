@@ -164,3 +164,59 @@ def test_a_body_that_turns_back_at_a_level_whose_rate_is_unknown(quantity, metho
     result = quirk.simulate(quirk.System([ball, rail, spring, push, bounce]), 2.0, output=0.5, **method)
     assert [event.direction for event in result.events] == [1]
     np.testing.assert_allclose(result["ball"].position[-1, 0], 0.0, atol=1e-6)
+
+
+LEVELS = {
+    "rail.travel_rate": lambda part, v, k, m: part * v,
+    "spring.force": lambda part, v, k, m: part * v * np.sqrt(k * m),
+    "spring.energy": lambda part, v, k, m: abs(part) * m * v * v / 2,
+    "energy.potential": lambda part, v, k, m: abs(part) * m * v * v / 2,
+}
+
+
+@pytest.mark.parametrize("seed", study(range(80), 8))
+@pytest.mark.parametrize("quantity", LEVELS)
+def test_events_caused_by_an_event_do_not_repeat_it(quantity, seed):
+    """An oscillator passes a level; the action moves another body, whose own event moves it back at the same time."""
+    rng = np.random.default_rng(seed)
+    v, k, m, part = rng.uniform(1, 2), rng.uniform(2, 6), rng.uniform(0.5, 2), rng.uniform(-0.9, 0.9)
+    method = ("Vern9", "Tsit5", "RadauIIA9", "auto")[seed % 4]
+
+    def crossings(action):
+        block = quirk.Body.box("block", m, [0.1, 0.1, 0.1], velocity=[v, 0, 0])
+        other = quirk.Body.box("other", 1.0, [0.1, 0.1, 0.1], position=[0, 1, 0], velocity=[1.0, 0, 0])
+        rail = quirk.Prismatic("rail", quirk.GROUND, block, axis="x")
+        ends = [[-3, 0, 0], [0, 0, 0]]
+        spring = quirk.Spring("spring", quirk.GROUND, block, points=ends, stiffness=k, rest_length=3.0)
+        level = LEVELS[quantity](part, v, k, m)
+        passes = quirk.Event("passes", quantity, level=level, action=action)
+        turns = quirk.Event(
+            "turns", "other.velocity.x", direction=-1, action=quirk.set_velocity("other", [1.0, 0, 0], [0, 0, 0])
+        )
+        system = quirk.System([block, other, rail, spring, passes, turns])
+        events = quirk.simulate(system, 8.0, output=1.0, method=method).events
+        return events.of("passes"), events.of("turns")
+
+    passed, turned = crossings(quirk.set_velocity("other", [-1.0, 0, 0], [0, 0, 0]))
+    alone, _ = crossings(None)
+    assert [event.direction for event in passed] == [event.direction for event in alone]
+    np.testing.assert_allclose(passed.time, alone.time, rtol=1e-7)
+    np.testing.assert_array_equal(turned.time, passed.time)
+
+
+@pytest.mark.parametrize("quantity", ["rail.travel_rate", lambda t, state: 1.0 * state["block"].velocity[0]])
+def test_an_event_at_its_level_that_a_later_one_lets_jump(quantity):
+    """The second event lets the first one's quantity jump back beyond its level at the same instant: both happen."""
+    block = quirk.Body.sphere("block", 1.0, 0.1)
+    other = quirk.Body.sphere("other", 1.0, 0.1, position=[0, 1, 0], velocity=[1.0, 0, 0])
+    rail = quirk.Prismatic("rail", quirk.GROUND, block, axis="x")
+    push = quirk.Force("push", block, [1.0, 0, 0])
+    turn = quirk.set_velocity("other", [-1.0, 0, 0], [0, 0, 0])
+    fast = quirk.Event("fast", quantity, level=0.5, action=lambda t, state: turn if state.velocity[0, 0] > 0.4 else [])
+    back = quirk.Event(
+        "back", "other.velocity.x", direction=-1, action=quirk.set_velocity("block", [-0.5, 0, 0], [0, 0, 0])
+    )
+    result = quirk.simulate(quirk.System([block, other, rail, push, fast, back]), 1.2)
+    assert [(event.name, event.direction) for event in result.events] == [("fast", 1), ("back", -1), ("fast", -1)]
+    np.testing.assert_allclose(result.events.time, 0.5, rtol=1e-12)
+    np.testing.assert_allclose(result["block"].velocity[-1, 0], 0.2, rtol=1e-12)

@@ -103,7 +103,8 @@ class WatchedTables(NamedTuple):
     state, slope : (size,) scratch arrays for a state and its time derivative
     crossings : (NOTED MOST_CROSSINGS,) events recorded since the last call of compiled code
     hit : (Q,) AT_ZERO or BY_A_JUMP for events at the end of the step, else 0
-    at_speed : (Q,) magnitude of the rate before the last event if its action may have changed the state, else 0
+    at_speed : (Q,) magnitude of the rate before the last event if its action may have changed the state, else 0; it is
+        negative if actions of further events at the same instant may have changed the state since
     tolerance : (Q,) largest magnitude that counts as round-off, in addition to that of positions and velocities
     """
 

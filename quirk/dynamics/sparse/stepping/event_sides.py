@@ -72,7 +72,8 @@ def determine_signs(mechanism: Mechanism, settings: Settings, run: RunState) -> 
 
     A function that is zero has the sign of its rate. If a sign differs from that at the end of the last step, the state
     has jumped, or the last step ended at an event just before this crossing. The crossing is then recorded, unless it
-    is due to a jump caused by the action of the same event.
+    is due to a jump caused by the action of the same event, or the function is zero because it has crossed zero in an
+    event at this instant, to which further events belong.
     """
     watched, clock, reason = run.watched, run.clock, StepOutcome.GONE_ON
     run.counts.unsettled = 0
@@ -86,27 +87,31 @@ def determine_signs(mechanism: Mechanism, settings: Settings, run: RunState) -> 
             continue
         still = abs(g) <= noise(settings, run, e)  # the rate may be unknown, NaN
         still = still or abs(g) <= abs(rate) * AT_ONCE * (clock.requested - settings.start)
-        speed, watched.at_speed[e] = watched.at_speed[e], 0.0
-        own = speed > 0.0
-        if still or (own and abs(g) <= AT_ZERO_STILL * watched.scale[e]):
-            if own and math.isnan(rate):
+        own, speed = watched.at_speed[e] > 0.0, abs(watched.at_speed[e])
+        watched.at_speed[e] = -speed
+        crossed = speed > 0.0 and abs(g) <= AT_ZERO_STILL * watched.scale[e]
+        if still or crossed:
+            if speed > 0.0 and math.isnan(rate):
                 rate = rate_ahead(mechanism, settings, run, e)
             # The rate of a quantity that is held constant, such as the gap of a closed contact, is round-off and is
             # ignored.
             moves = abs(rate) * (clock.requested - settings.start) > noise(settings, run, e)
             if moves and abs(rate) > HELD * speed:
                 watched.side[e] = sign(rate)
-            elif own and abs(g) > 0.5 * noise(settings, run, e):  # so that round-off keeps its sign
+            elif speed > 0.0 and abs(g) > 0.5 * noise(settings, run, e):  # so that round-off keeps its sign
                 watched.side[e] = sign(g)
             else:
                 watched.side[e] = before
         else:
             watched.side[e] = sign(g)
         side = watched.side[e]
-        if not own and before * side < 0.0 and watched.direction[e] * side >= 0.0:
+        if not own and not crossed and before * side < 0.0 and watched.direction[e] * side >= 0.0:
             if watched.acts[e] == 0:
                 total = energy(mechanism, watched, clock.t, run.y, settings.alpha, settings.beta)
                 record_crossing(run, e, clock.t, side, total)
             else:
                 watched.hit[e], reason = BY_A_JUMP, StepOutcome.EVENT
+    for e in range(watched.side.shape[0]):
+        if reason != StepOutcome.EVENT:
+            watched.at_speed[e] = 0.0
     return reason

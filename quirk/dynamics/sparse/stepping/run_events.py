@@ -42,11 +42,14 @@ class RunEvents:
         """Store in `hit` the event functions with actions that cross zero at the current time.
 
         The magnitudes of their rates are stored as well, so that the jump caused by an action does not trigger the same
-        event.
+        event. Those of earlier events at this instant are kept.
         """
         table, guards = self._watch.table, self._watch.guards
         self.hit = [(guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
-        table.at_speed[:] = np.where(table.hit == AT_ZERO, speeds(table.end[1::2]), 0.0)
+        zeros = table.hit == AT_ZERO
+        # Zeros end a step: events before it are over.
+        earlier = np.zeros_like(table.at_speed) if zeros.any() else np.minimum(table.at_speed, 0.0)
+        table.at_speed[:] = np.where(zeros, speeds(table.end[1::2]), earlier)
         table.hit[:] = 0
 
     def note_own_jump(self, solver: Solver, t: float, key: Hashable, y: np.ndarray, *, switched: bool) -> None:

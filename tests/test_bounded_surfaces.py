@@ -237,3 +237,38 @@ def test_pairs_that_cannot_touch(one, two, message):
 def test_a_ball_within_a_plate_at_the_start_is_told():
     with pytest.raises(InputError, match="cannot be negative: move the bodies apart"):
         quirk.simulate(ball_and(PLATES["disk"], [0.1, 0, 0]), 1.0)
+
+
+@pytest.mark.parametrize("kind", PLATES)
+@pytest.mark.parametrize(("friction", "slides"), [(0.08, True), (0.2, False)])
+def test_friction_that_begins_to_slide_at_an_edge(kind, friction, slides):
+    """On the edge the ball also turns about it, so that sticking needs v w / 3.5, with the spin w about the vertical."""
+    system = ball_and(PLATES[kind], [0.2, 0, RADIUS], [0.5, 0, 0], rolls=True, friction=friction)
+    start = system.initial_state()
+    start.angular_velocity[0, 2] = spin = 8.0
+    needed, pressed = 0.5 * spin / 3.5, G - 0.5**2 / RADIUS
+    assert slides == (needed > friction * pressed)
+    result = quirk.simulate(system, 0.61, initial_state=start, output=0.1, **TIGHT)
+    slid = [event for event in result.events if event.name == "friction"]
+    assert [(event.direction, round(event.time, 9)) for event in slid] == [(1, 0.6)] * slides
+    assert result["friction"].sticking[-1] == (not slides)
+
+
+def test_a_ball_meets_the_other_plate_of_an_edge():
+    """Two plates of a box share an edge: from there on the ball touches both, and then leaves both."""
+    ball = quirk.Body.sphere("ball", 1.0, RADIUS, position=[-0.2, 0, RADIUS], velocity=[0.5, 0, 0])
+    plates = {
+        "top": S.rectangle([1, 1], center=[-0.5, 0, 0]),
+        "side": S.rectangle([1, 1], center=[0, 0, -0.5], normal=[1, 0, 0]),
+    }
+    contacts = [
+        quirk.Contact(name, quirk.GROUND, ball, on_i=plate, on_j=S.sphere(RADIUS)) for name, plate in plates.items()
+    ]
+    result = quirk.simulate(quirk.System([ball, *contacts], gravity=[0, 0, -G]), 1.0, output=0.1, **TIGHT)
+    assert [(event.name, event.direction) for event in result.events] == [("side", -1), ("top", 1), ("side", 1)]
+    np.testing.assert_allclose(result.events.time[0], 0.4, rtol=1e-9)
+    closed = result.active("side")
+    for name, direction in (("side", -1), ("side", 1)):
+        (event,) = [one for one in result.events if one.name == name and one.direction == direction]
+        after = closed[result.time > event.time + 1e-6]
+        assert len(after) and after[0] == (direction < 0)

@@ -220,3 +220,21 @@ def test_an_event_at_its_level_that_a_later_one_lets_jump(quantity):
     assert [(event.name, event.direction) for event in result.events] == [("fast", 1), ("back", -1), ("fast", -1)]
     np.testing.assert_allclose(result.events.time, 0.5, rtol=1e-12)
     np.testing.assert_allclose(result["block"].velocity[-1, 0], 0.2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", study(range(40), 10))
+@pytest.mark.parametrize("quantity", ["spring.energy", "energy.potential"])
+def test_events_that_a_step_ends_short_of_are_listed_once(quantity, seed):
+    """The repeated step of an implicit method may end before the zero by its own inaccuracy."""
+    rng = np.random.default_rng(seed)
+    v, k, level, start = rng.uniform(0.5, 2), rng.uniform(2, 8), rng.uniform(0.1, 0.4), rng.uniform(0, 50)
+    block = quirk.Body.box("block", 1.3, [0.1, 0.1, 0.1], velocity=[v, 0, 0])
+    rail = quirk.Prismatic("rail", quirk.GROUND, block, axis="x")
+    spring = quirk.Spring("spring", quirk.GROUND, block, points=[[-3, 0, 0], [0, 0, 0]], stiffness=k, rest_length=3.0)
+    passes = quirk.Event("passes", quantity, level=level, direction=-1, action=lambda t, state: None)
+    system = quirk.System([block, rail, spring, passes])
+    result = quirk.simulate(system, 12.0, start=start, method="RadauIIA9")
+    w, high = np.sqrt(k / 1.3), level < 0.65 * v * v
+    phase = np.pi - np.arcsin(np.sqrt(level / (0.65 * v * v))) if high else np.inf
+    expected = [t for t in (phase + np.pi * np.arange(50)) / w if t < 12.0]
+    np.testing.assert_allclose(result.events.time - start, expected, atol=1e-6)

@@ -244,3 +244,33 @@ def test_balls_that_touch_without_load_cause_no_events(count, scale, suspension,
     assert len(strikes) == len(result.events) == 6
     assert all(event.time - before.time > 0.4 for before, event in itertools.pairwise(strikes))
     assert np.ptp(result.energy.total) < 1e-11 * np.ptp(result.energy.kinetic)
+
+
+def ball_on_a_falling_table(excess, restitution):
+    """A ball rests on a table that moves down at constant speed; a slanting rope goes taut and lifts it slightly."""
+    table = quirk.Body.box("table", 1.0, [2, 2, 0.2], position=[0, 0, -0.1], velocity=[0, 0, -0.4])
+    rail = quirk.Prismatic("rail", quirk.GROUND, table, point=[0, 0, 0], axis="z")
+    drive = quirk.Drive("drive", rail, quirk.Motion.constant_rate(-0.4))
+    ball = quirk.Body.sphere("ball", 20.0, 0.1, position=[0, 0, 0.1], velocity=[-0.12 + excess, 0, -0.4])
+    top, sphere = quirk.surface.plane([0, 0, 0.1], [0, 0, 1]), quirk.surface.sphere(0.1)
+    contact = quirk.Contact("contact", table, ball, on_i=top, on_j=sphere)
+    ends = {"point_i": [-1, 0, 0.4], "point_j": [0, 0, 0]}
+    rope = quirk.Rope("rope", quirk.GROUND, ball, **ends, length=np.hypot(1, 0.3) + 1e-9, restitution=restitution)
+    push = quirk.Force("push", ball, [5.0, 0, 0])
+    return quirk.System([table, rail, drive, ball, contact, rope, push], gravity=[0, 0, -9.81])
+
+
+@pytest.mark.parametrize("excess", np.geomspace(2e-6, 2e-4, 12).round(8))
+@pytest.mark.parametrize("restitution", [0.0, 0.36])
+def test_contacts_that_others_open_slowly_stop_or_open(restitution, excess):
+    """Near the limit of rest: a contact that stays closed has no rate, and no velocity changes without an impulse."""
+    result = quirk.simulate(ball_on_a_falling_table(excess, restitution), 2e-3, output=4e-4)
+    velocity, time = result["ball"].velocity, result.time
+    rate = velocity[:, 2] - result["table"].velocity[:, 2]
+    after = np.append(time[1:] > time[:-1], True)  # not the first of two states at an event
+    assert np.abs(rate[result.active("contact") & after]).max(initial=0.0) < 1e-12
+    assert np.abs(result.power.balance).max() < 1e-9
+    for k in np.flatnonzero(time[1:] <= time[:-1]):
+        here = [event.impulse for event in result.events if event.time == time[k]]
+        acted = sum((one[name].force for one in here for name in ("contact", "rope") if name in one), np.zeros(3))
+        np.testing.assert_allclose(20.0 * (velocity[k + 1] - velocity[k]), acted, atol=1e-12)

@@ -164,6 +164,7 @@ class EventProcessor:
         event_state = self.settle_contacts(event_state, angles, keys)
         # Ignore internal events: slip speed increased, load redistributed among contacts, contact moved to an edge, or
         # contact without load far from the surface.
+        at_edges = any(key[2] == "border" for key in keys)
         keys = [key for key in keys if not self._internal(key)]
         if event_state.impulse:
             name = keys[0][0] if keys else self.contacts.first_name(event_state.impulse)
@@ -176,9 +177,11 @@ class EventProcessor:
                     event_state.t, name, direction, *energies, event_state.impulse, event_state.restitution_kept
                 )
             )
-        elif keys:
+        elif keys or at_edges:
             changes = self.contacts.changes_at(keys, contact_state, self.contact_state)
-            if not changes:  # count it nevertheless, because a run may reach the same zero without end
+            if at_edges:  # where loads jump, so that other contacts and friction may change as well
+                changes = list((dict(changes) | dict(self.contacts.changes(contact_state, self.contact_state))).items())
+            if keys and not changes:  # count it nevertheless, because a run may reach the same zero without end
                 self._count(event_state.t, keys[0][0])
             self._record(before, event_state, changes)
         return event_state

@@ -100,9 +100,11 @@ class FrictionalContactSolver:
         sticking_rows = [row for element in rows.elements if element.static == np.inf for row in element.rows]
         return bool((np.abs(rows.kinematics.rate[sticking_rows]) > noise).any())
 
-    def stop(self, solver: Solver, t: float, y: np.ndarray, rows: ContactRows, active: np.ndarray) -> np.ndarray:
-        """Return the state vector after impulses that reduce the rates of the rows in the mask `active` to zero."""
-        return self._apply_impulses(solver, t, y, rows, np.zeros(len(active)), active, np.zeros(len(active)))[0]
+    def stop(
+        self, solver: Solver, t: float, y: np.ndarray, rows: ContactRows, active: np.ndarray
+    ) -> tuple[np.ndarray, dict[str, Impulse]]:
+        """Return the state vector after impulses that stop the rows in the mask `active`, and the impulses by name."""
+        return self._apply_impulses(solver, t, y, rows, np.zeros(len(active)), active, np.zeros(len(active)))[:2]
 
     def _stopped(
         self, solver: Solver, t: float, y: np.ndarray, rows: ContactRows, at_rest: np.ndarray

@@ -6,10 +6,12 @@ compared, in m/s and N.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from quirk.analysis.contact.contact_kinematics import ContactKinematics, Gaps
-from quirk.dynamics.contact.impulse import add_velocity_jump, impulses
+from quirk.dynamics.contact.impulse import Impulse, add_velocity_jump, impulses
 from quirk.dynamics.contact.lcp import INDEPENDENT, dependent_columns, independent_columns, solve_lcp
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.errors import SwitchingError
@@ -62,21 +64,53 @@ class FrictionlessContactSolver:
             raise SwitchingError(
                 f"no impulses prevent interpenetration at all of these contacts: {self._listed(closed)}"
             )
-        active, after = x > 0, rates + W @ x
-        # Contacts that separate more slowly than the limit of rest stay closed.
-        slow = (after > noise) & (after <= at_rest)
-        if slow.any():
+        # Contacts that separate more slowly than the limit of rest stay closed. That may slow others down, too.
+        active, stays = x > 0, np.zeros(len(x), dtype=bool)
+        while (slow := ~stays & (rates + W @ x > noise) & (rates + W @ x <= at_rest)).any():
+            stays |= slow
             active, target = active | slow, np.where(slow, 0.0, target)
             x = np.zeros_like(x)
             x[active] = _least_norm_impulses(W, active, target - rates)
-        lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
+        kinematics = replace(kinematics, rate=rates)
+        y, impulse, rates = self._apply_impulses(t, y, closed, kinematics, W, x, active, target, solver)
+        return Impact(y, impulse, rates / arms, kept)
+
+    def stop(
+        self, t: float, y: np.ndarray, closed: list[int], kinematics: ContactKinematics, W: np.ndarray, solver: Solver
+    ) -> tuple[np.ndarray, dict[str, Impulse]]:
+        """Return the state vector after impulses that stop all of the gaps `closed`, and the impulses by name.
+
+        Arguments are as for `impact`.
+        """
+        arms, every = self._gaps.arms[closed], np.ones(len(closed), dtype=bool)
+        kinematics, W, none = kinematics.times(arms), arms[:, None] * W * arms, np.zeros(len(closed))
+        x = _least_norm_impulses(W, every, -kinematics.rate)
+        return self._apply_impulses(t, y, closed, kinematics, W, x, every, none, solver)[:2]
+
+    def _apply_impulses(
+        self,
+        t: float,
+        y: np.ndarray,
+        closed: list[int],
+        kinematics: ContactKinematics,
+        W: np.ndarray,
+        x: np.ndarray,
+        active: np.ndarray,
+        target: np.ndarray,
+        solver: Solver,
+    ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
+        """Return the state vector after impulses x (c,) along the gaps, the impulses by constraint, and the rates (c,).
+
+        The impulses of the gaps in the mask `active` are corrected for round-off, so that their rates become `target`
+        (c,). Other arguments are as for `impact`.
+        """
+        lanes, none, x = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows), x.copy()
         change, _ = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, kinematics.force_directions))
-        # Correct once more for round-off.
-        x[active] += _least_norm_impulses(W, active, target - rates - kinematics.rates_of(change))
+        x[active] += _least_norm_impulses(W, active, target - kinematics.rate - kinematics.rates_of(change))
         change, multipliers = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, kinematics.force_directions))
         impulse = impulses(solver, y, multipliers) if solver.model.rows else {}
         impulse.update(self._gaps.impulses(y, kinematics, closed, x))
-        return Impact(add_velocity_jump(y, change), impulse, (rates + kinematics.rates_of(change)) / arms, kept)
+        return add_velocity_jump(y, change), impulse, kinematics.rate + kinematics.rates_of(change)
 
     def contact_state(
         self,

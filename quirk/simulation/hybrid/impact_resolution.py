@@ -16,6 +16,7 @@ from quirk.constraints import Contact
 from quirk.constraints.gap_functions import FLAT
 from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.contact.contact_modes import RELATIVE_ZERO, ContactModes
+from quirk.dynamics.contact.impulse import Impulse
 from quirk.dynamics.contact.lcp import dependent_columns
 from quirk.errors import SwitchingError
 from quirk.events.names import Shared
@@ -29,7 +30,7 @@ from .contact_states import CLOSED_GAP, ContactState, Impact, ImpactOutcome, Spe
 from .friction_after_event import friction_modes_after_event
 from .frictional_contact import FrictionalContactSolver
 from .frictionless_contact import FrictionlessContactSolver, delassus_matrix
-from .impact_sequence import SEQUENTIAL, Strike, sequential_impacts
+from .impact_sequence import SEQUENTIAL, Strike, sequential_impacts, sum_of_impulses
 from .run_factory import RunFactory
 from .shared_contact_loads import SharedContactLoads
 from .speed_limits import ContactInstant, largest_speed, slip_limit, speed_limits
@@ -287,7 +288,20 @@ class ImpactResolver:
         at_rest = frictionless.contact_state(
             t, impact.y, instant.angles, resting, rest, solver, closed.unloading[staying]
         )
-        return ImpactOutcome(impact.y, at_rest, impact.impulse, impact.restitution_kept)
+        y, impulse = impact.y, impact.impulse
+        loaded = [k for k, c in enumerate(indices) if self._is_loaded(c, at_rest)]
+        if (impact.rates[loaded] > speeds.round_off[loaded]).any():
+            held = [indices[k] for k in loaded]
+            now = instant.kinematics(y).subset(held)
+            y, stopping = frictionless.stop(t, y, held, now, W[np.ix_(loaded, loaded)], solver)
+            impulse = sum_of_impulses(impulse, stopping) if impulse else impulse
+        return ImpactOutcome(y, at_rest, impulse, impact.restitution_kept)
+
+    def _is_loaded(self, c: int, contact_state: ContactState) -> bool:
+        """Whether the gap with index c carries a load, and so has a row, in a contact state."""
+        point = self._contact_points[c]
+        row, _ = contact_state.loaded.get(point.constraint.name, (None, 0.0))
+        return row == self._gaps.row_of(point)
 
     def _sequential_impact(self, instant: ContactInstant, y: np.ndarray, closed: ClosedGaps, strike: Strike) -> Impact:
         """Return the outcome of a sequence of impacts at the closed gaps `closed`; see `sequential_impacts`.
@@ -328,8 +342,11 @@ class ImpactResolver:
         if not indices and not acting:
             return ImpactOutcome(impact.y, ContactState(), impact.impulse, impact.restitution_kept)
         unloading = closed.unloading[resting]
-        y, state = self._state_at_rest(instant, impact.y, indices, acting, triggered, contact_state, unloading)
-        return ImpactOutcome(y, state, impact.impulse, impact.restitution_kept)
+        y, state, stopping = self._state_at_rest(
+            instant, impact.y, indices, acting, triggered, contact_state, unloading
+        )
+        impulse = sum_of_impulses(impact.impulse, stopping) if impact.impulse else impact.impulse
+        return ImpactOutcome(y, state, impulse, impact.restitution_kept)
 
     def _frictional_impact(
         self, instant: ContactInstant, y: np.ndarray, closed: ClosedGaps, rows: ContactRows
@@ -367,10 +384,11 @@ class ImpactResolver:
         triggered: Sequence[tuple[str, int, str]],
         contact_state: ContactState,
         unloading: np.ndarray,
-    ) -> tuple[np.ndarray, ContactState]:
+    ) -> tuple[np.ndarray, ContactState, dict[str, Impulse]]:
         """Return the state vector and the contact state that follow an impact, for contacts at rest.
 
-        The rates of gaps that stay closed under load, and of slip that ends, are set to zero.
+        The rates of gaps that stay closed under load, and of slip that ends, are set to zero. The impulses that do so
+        are the third part of the result, by name.
 
         Parameters
         ----------
@@ -404,8 +422,9 @@ class ImpactResolver:
         modes = _with_loads_that_return(
             modes, rows, [row for row, c in enumerate(indices) if self._contact_points[c].key in returning]
         )
+        stopping: dict[str, Impulse] = {}
         if modes.independent.any():
-            y = frictional.stop(solver, t, y, rows, modes.independent)
+            y, stopping = frictional.stop(solver, t, y, rows, modes.independent)
         shares = self._shares(rows, modes, load_round_off, indices)
         friction_modes = friction_modes_after_event(t, rows, modes, slow, contact_state.friction, shares)
         friction_modes = self._frictions.with_positions(
@@ -420,7 +439,7 @@ class ImpactResolver:
             loaded, unloaded, friction_modes, loads,
             reloading=returns, shared_margins=sharing, kept_rows=shares.kept_rows,
         )  # fmt: skip
-        return y, replace(state, redundant=redundant)
+        return y, replace(state, redundant=redundant), stopping
 
     def _shares(
         self, rows: ContactRows, modes: ContactModes, load_round_off: np.ndarray, indices: Sequence[int]

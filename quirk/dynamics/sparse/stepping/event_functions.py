@@ -105,6 +105,8 @@ class WatchedTables(NamedTuple):
     hit : (Q,) AT_ZERO or BY_A_JUMP for events at the end of the step, else 0
     at_speed : (Q,) magnitude of the rate before the last event if its action may have changed the state, else 0; it is
         negative if actions of further events at the same instant may have changed the state since
+    missing : (Q,) magnitude at the start of the step of a function that has just crossed zero in an event, if the step
+        before ended short of this zero, by inaccuracy, else 0
     tolerance : (Q,) largest magnitude that counts as round-off, in addition to that of positions and velocities
     """
 
@@ -132,6 +134,7 @@ class WatchedTables(NamedTuple):
     crossings: np.ndarray
     hit: np.ndarray
     at_speed: np.ndarray
+    missing: np.ndarray
     tolerance: np.ndarray
 
 

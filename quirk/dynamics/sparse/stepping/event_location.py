@@ -29,7 +29,7 @@ from .event_functions import (
 )
 from .event_roots import next_crossing, project_watched_state
 from .event_scales import update_scales
-from .event_sides import AT_ONCE, record_crossing
+from .event_sides import AT_ONCE, missing_to_zero, record_crossing
 from .event_turns import values_within
 from .method_kernels import between, estimate, parts
 from .run_state import RunState, Settings, StepOutcome, StepPosition
@@ -261,12 +261,18 @@ def sample_count(settings: Settings, h: float, may: bool) -> int:
 
 @kernel
 def start_next_step(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
-    """Copy the values of event functions from the end of a step to the start of the next; update their magnitudes."""
+    """Copy the values of event functions from the end of a step to the start of the next; update their magnitudes.
+
+    A step that ends at an event may, by inaccuracy, end just before the zero. How far is stored, so that the next step
+    does not find the event again.
+    """
     watched, count = run.watched, run.watched.side.shape[0]
     for e in range(count):
         watched.change[e] = abs(at(watched.end, 2 * e) - at(watched.start, 2 * e))
     for o in range(2 * count):
         put(watched.start, o, at(watched.end, o))
+    for e in range(count):
+        watched.missing[e] = missing_to_zero(watched, e)
     update_scales(mechanism, settings, run, run.y_new, run.clock.t_new - run.clock.t)
 
 

@@ -11,7 +11,7 @@ from ..kernels.evaluate import evaluate
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import EPSILON
 from .crossing_tests import noise, sign
-from .event_functions import BY_A_JUMP, NOTED, TOTAL, WAY, WHEN, WHICH, energy, prepare, value_of
+from .event_functions import BY_A_JUMP, NOTED, TOTAL, WAY, WHEN, WHICH, WatchedTables, energy, prepare, value_of
 from .event_scales import update_scales
 from .event_turns import values_within
 from .run_state import RunState, Settings, StepOutcome
@@ -42,6 +42,16 @@ def record_crossing(run: RunState, e: int, t: float, direction: float, total: fl
     put(run.watched.crossings, o + WAY, direction)
     put(run.watched.crossings, o + TOTAL, total)
     run.counts.happened += 1
+
+
+@kernel
+def missing_to_zero(watched: WatchedTables, e: int) -> float:
+    """Return the magnitude of event function e at the start of a step if it has not reached the zero that it crosses.
+
+    The result is zero if its value has the sign that it takes beyond this zero.
+    """
+    g = at(watched.start, 2 * e)
+    return abs(g) if g * watched.side[e] < 0.0 and abs(g) <= AT_ZERO_STILL * watched.scale[e] else 0.0
 
 
 @kernel
@@ -105,6 +115,7 @@ def determine_signs(mechanism: Mechanism, settings: Settings, run: RunState) -> 
         else:
             watched.side[e] = sign(g)
         side = watched.side[e]
+        watched.missing[e] = missing_to_zero(watched, e) if crossed else 0.0
         if not own and not crossed and before * side < 0.0 and watched.direction[e] * side >= 0.0:
             if watched.acts[e] == 0:
                 total = energy(mechanism, watched, clock.t, run.y, settings.alpha, settings.beta)

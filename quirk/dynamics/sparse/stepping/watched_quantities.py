@@ -161,6 +161,7 @@ class EventMonitor:
             crossings=np.zeros(NOTED * MOST_CROSSINGS if count else 0),
             hit=np.zeros(count, dtype=np.int64),
             at_speed=np.zeros(count),
+            missing=np.zeros(count),
             tolerance=np.array([guard.tolerance for guard in self.guards]),
         )
 

@@ -222,7 +222,7 @@ def test_an_event_at_its_level_that_a_later_one_lets_jump(quantity):
     np.testing.assert_allclose(result["block"].velocity[-1, 0], 0.2, rtol=1e-12)
 
 
-@pytest.mark.parametrize("seed", study(range(40), 10))
+@pytest.mark.parametrize("seed", [242, 388, 573, 605, 859, 1257])
 @pytest.mark.parametrize("quantity", ["spring.energy", "energy.potential"])
 def test_events_that_a_step_ends_short_of_are_listed_once(quantity, seed):
     """The repeated step of an implicit method may end before the zero by its own inaccuracy."""

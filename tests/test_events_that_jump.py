@@ -238,3 +238,31 @@ def test_events_that_a_step_ends_short_of_are_listed_once(quantity, seed):
     phase = np.pi - np.arcsin(np.sqrt(level / (0.65 * v * v))) if high else np.inf
     expected = [t for t in (phase + np.pi * np.arange(50)) / w if t < 12.0]
     np.testing.assert_allclose(result.events.time - start, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", study(range(60), 12))
+@pytest.mark.parametrize("quantity", ["lower.torque", "lower.force.z"])
+def test_events_at_loads_whose_round_off_is_larger_than_that_of_motions(quantity, seed):
+    """An event with an action has the times and directions of one that is only recorded."""
+    rng = np.random.default_rng(seed)
+    turns = rng.normal(size=(2, 4))
+    one, two = (
+        quirk.Body.box(name, 1.0, rng.uniform(0.1, 0.6, 3), position=place, orientation=turn / np.linalg.norm(turn))
+        for name, place, turn in zip(("one", "two"), ([0.3, 0, 0], [0.6, 0.25, 0.1]), turns, strict=True)
+    )
+    upper = quirk.Revolute("upper", quirk.GROUND, one, point=[0, 0, 0], axis=rng.normal(size=3))
+    lower = quirk.Revolute("lower", one, two, point=[0.6, 0, 0], axis=rng.normal(size=3))
+    ends = {"point_i": [1, 1, 1], "point_j": [0.2, 0, 0]}
+    spring = quirk.Spring("spring", quirk.GROUND, two, stiffness=30.0, rest_length=0.5, damping=0.3, **ends)
+    system = quirk.System([one, two, upper, lower, spring], gravity=[0, 0, -9.81])
+    system.assemble(rates={"upper": 2.0, "lower": -3.0})
+    seen = quirk.simulate(system, 0.5, output=0.005)["lower"]
+    load = seen.force()[:, 2] if quantity == "lower.force.z" else np.linalg.norm(seen.torque(), axis=1)
+    level, direction = rng.uniform(load.min(), load.max()), int(rng.choice([-1, 0, 1]))
+
+    def crossings(action):
+        event = quirk.Event("load", quantity, level=level, direction=direction, action=action)
+        result = quirk.simulate(system.with_parts(event), 0.5, output=0.1, rtol=1e-11, atol=1e-13)
+        return [(round(event.time, 7), event.direction) for event in result.events]
+
+    assert crossings(lambda t, state: None) == crossings(None)

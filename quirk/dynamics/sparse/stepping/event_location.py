@@ -151,7 +151,9 @@ def note_crossings(mechanism: Mechanism, stepper: Any, settings: Settings, run: 
             total = energy(mechanism, watched, t, watched.state, settings.alpha, settings.beta)
             record_crossing(run, e, t, side, total)
         else:
+            # The step ends here: values beyond the crossing are round-off.
             watched.hit[e], acts = AT_ZERO, True
+            break
     return acts
 
 

@@ -74,3 +74,39 @@ def test_a_sled_sticks_while_a_slider_on_it_turns_round(spare):
     result = quirk.simulate(quirk.System(items, gravity=[0, 0, -G]), 0.4, output=0.1)
     assert [event.time for event in result.events] == pytest.approx([1.0 / 8.0])
     assert np.abs(result["sled"].position[-1]).max() < 1e-12
+
+
+def groove(name, rng, x, height):
+    """Return a ball at rest, at a height above a groove with faces at x in which friction may wedge it."""
+    b, e, mu = rng.uniform(0.3, 0.9), rng.uniform(0.2, 1.0), rng.uniform(0.3, 1.2)
+    ball = Body.sphere(name, 1.0, 0.1, position=[x, 0, 0.1 / np.sin(b) + height])
+    items = [ball]
+    for side in (1.0, -1.0):
+        face = surface.plane([x, 0, 0], [side * np.cos(b), 0, np.sin(b)])
+        contact = Contact(f"{name} {side:+g}", GROUND, ball, on_i=face, on_j=surface.sphere(0.1), restitution=e)
+        items += [contact, Friction(f"{name} friction {side:+g}", contact, mu)]
+    return items
+
+
+def ball_above_floor(name, rng, x, height):
+    """Return a ball at rest, at a height above a floor, with or without friction."""
+    ball = Body.sphere(name, 1.0, 0.1, position=[x, 0, 0.1 + height])
+    floor, e = surface.plane(), rng.uniform(0.2, 1.0)
+    contact = Contact(f"{name} floor", GROUND, ball, on_i=floor, on_j=surface.sphere(0.1), restitution=e)
+    return [ball, contact, *[Friction(f"{name} friction", contact, 0.4)] * int(rng.integers(2))]
+
+
+@pytest.mark.parametrize("seed", study(range(60), 8))
+def test_impacts_at_the_same_time_keep_the_restitution_of_each(seed):
+    """Friction that wedges one body leaves the rebound of another one unchanged."""
+    makers = (groove, ball_above_floor) if seed % 2 else (groove, groove)
+
+    def moved(*which):
+        made = [makers[k](f"part {k}", np.random.default_rng([seed, k]), 5.0 * k, 0.3) for k in which]
+        system = quirk.System([item for items in made for item in items], gravity=[0, 0, -G])
+        result = quirk.simulate(system, 0.45)
+        return {k: result[f"part {k}"].position[-1] for k in which}
+
+    both = moved(0, 1)
+    for k in (0, 1):
+        np.testing.assert_allclose(both[k], moved(k)[k], atol=1e-8)

@@ -1,5 +1,7 @@
 """Sliders with stops and with joint friction that sticks, which hold the same freedoms."""
 
+import warnings
+
 import numpy as np
 import pytest
 from studies import study
@@ -108,3 +110,33 @@ def test_a_stop_lets_go_where_the_load_exceeds_friction(start, rotates, meter):
             acceleration = np.linalg.norm(system["friction"].static * system.gravity)
             expected = -acceleration * (later**2 / 4 + later**3 / 6)
             np.testing.assert_allclose(joint.travel[-1], expected, rtol=1e-6)
+
+
+def seesaw(seed):
+    """A board on a pin with friction, with a stop on both sides and two balls that roll on it."""
+    rng = np.random.default_rng(seed)
+    board = quirk.Body.box("board", rng.uniform(2, 6), [2.0, 0.3, 0.06], position=[0, 0, 0.5])
+    pin = quirk.Revolute("pin", quirk.GROUND, board, point=[0, 0, 0.5], axis="y")
+    rubs = quirk.Friction("rubs", pin, rng.uniform(0.05, 0.5), radius=rng.uniform(0.02, 0.1))
+    stop = quirk.Stop(
+        "stop", pin, lower=-rng.uniform(0.1, 0.5), upper=rng.uniform(0.1, 0.5), restitution=rng.uniform(0, 0.3)
+    )
+    parts = [board, pin, rubs, stop]
+    for name, x in (("left", -0.5), ("right", 0.4)):
+        radius, height = rng.uniform(0.06, 0.12), rng.uniform(0.0, 0.4)
+        ball = quirk.Body.sphere(name, rng.uniform(0.3, 2), radius, position=[x, 0, 0.53 + radius + height])
+        plate = quirk.surface.rectangle([2.0, 0.3], center=[0, 0, 0.03])
+        contact = quirk.Contact(f"{name} contact", board, ball, on_i=plate, on_j=quirk.surface.sphere(radius))
+        parts += [ball, contact, quirk.Friction(f"{name} friction", contact, rng.uniform(0.1, 0.6))]
+    return quirk.System(parts, gravity=[0, 0, -9.81])
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5, 12, 15, 17])
+def test_friction_of_a_pin_that_a_stop_holds_does_not_slip(seed):
+    """Warnings are errors: the friction has nothing to hold, and the bounces at the stop do not make it creep."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", quirk.ContactLoadWarning)
+        result = quirk.simulate(seesaw(seed), 1.5, output=0.1)
+    held = result.active("stop")
+    assert held.any()
+    assert np.abs(result.joint("pin").angle_rate[held & np.append(np.diff(result.time) > 0, True)]).max() < 1e-12

@@ -77,9 +77,12 @@ class ContactState:
 
         A closed contact that is not held carries no load, and is free to open.
         """
-        return name in self.loaded or any(
-            name == key[0] for key in (*self.loads, *self.redundant, *self.shared_margins)
-        )
+        return name in self.all_held
+
+    @property
+    def all_held(self) -> set[str]:
+        """Names of all unilateral constraints that constraint rows keep closed, see `held`."""
+        return {*self.loaded, *(name for name, _ in (*self.loads, *self.redundant, *self.shared_margins))}
 
     def elements_at_limit(self, name: str) -> tuple[str, ...]:
         """Return the names of the friction elements that reach the limit of sticking when `name` does, itself included.

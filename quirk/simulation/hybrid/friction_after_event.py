@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 
 from quirk.analysis.contact.friction_modes import SLIP_FLOOR, FrictionMode, sliding_mode
-from quirk.dynamics.contact.contact_modes import DEPENDENT, ContactModes
+from quirk.constraints import Stop
+from quirk.dynamics.contact.contact_modes import ContactModes
 from quirk.dynamics.model.friction_normal_load import ConstantLoad
 from quirk.errors import outside
 from quirk.forces.stick_slip import NO_SHARES, StickSlip
 from quirk.result.contact_loads import ContactLoadWarning
 
 from .contact_rows import ContactRows
+from .contact_states import ContactState
 from .shared_contact_loads import SharedContactLoads
 from .speed_limits import REST_SPEED
 from .turning_rows import FREEDOMS
@@ -39,7 +41,7 @@ def friction_modes_after_event(
     rows: ContactRows,
     solution: ContactModes,
     slow: np.ndarray,
-    before: Mapping[str, FrictionMode],
+    before: ContactState,
     shares: SharedContactLoads,
 ) -> dict[str, FrictionMode]:
     """Return the state of each friction element after a change of contacts at time t (s), by name.
@@ -50,18 +52,22 @@ def friction_modes_after_event(
     rows : the r rows of gaps and slip components
     solution : solution of the contact problem
     slow : (r,) slip, m/s, below which friction counts as not slipping
-    before : states of the friction elements before the change
+    before : contact state before the change
     shares : loads expressed by multipliers
     """
     friction_modes, resting_pairs = {}, _pairs_at_relative_rest(rows, solution)
+    holding = [contact for row, contact in enumerate(shares.contacts) if solution.active[row]]
+    changed = before.all_held != {contact.name for contact in holding}
     for k, (element, friction) in enumerate(zip(rows.elements, rows.friction_elements, strict=True)):
-        e, side, former = solution.slip_directions[k], rows.sides[k], before.get(friction.name)
+        e, side, former = solution.slip_directions[k], rows.sides[k], before.friction.get(friction.name)
         loaded = element.contact is None or solution.active[element.contact]
         if e is not None:
             if loaded:
                 floor = SLIP_FLOOR * float(slow[element.rows].max())
                 load = shares.load_rows(k)
-                since = t if former is None or former.sticking_components is not None else former.slides_since
+                # Friction that begins to slide because contacts change does not alternate with sticking.
+                slid = former is not None and former.sticking_components is None
+                since = former.slides_since if slid else -np.inf if changed else t  # type: ignore[union-attr]
                 mode = sliding_mode(friction, element, solution, k, side, floor, former, load)
                 friction_modes[friction.name] = replace(mode, slides_since=since)
             continue
@@ -77,12 +83,18 @@ def friction_modes_after_event(
         if any(rows.W[row, row] == 0.0 for row in element.rows):
             # Rows without response, exactly 0: drivers and other constraints prescribe their slip.
             creep = max(CREEP * slow[element.rows].max(), LEAST_CREEP * rows.length)
+        elif (
+            not independent
+            and len(element.rows) == 1
+            and any(isinstance(stop, Stop) and stop.joint is friction.on for stop in holding)
+        ):
+            creep = 0.0  # the stop holds the joint as long as it is closed
         elif len(independent) < len(element.rows) and (
             element.contact is None or _pair_of_bodies(friction) not in resting_pairs
         ):
             limit = float(slow[element.rows].max())
             shortest = SHORT_SLIDING * REST_SPEED * rows.length / limit
-            creep = creep_limit(friction, former, CREEP_REDUNDANT * limit, t, shortest)
+            creep = creep_limit(friction, None if changed else former, CREEP_REDUNDANT * limit, t, shortest)
         margin = shares.common_margin_of(k)
         alone = isinstance(element.normal_load, ConstantLoad) and solution.active[element.rows].any()
         if independent or element.contact is not None or margin is not None or alone:
@@ -124,24 +136,17 @@ def creep_limit(friction: StickSlip, former: FrictionMode | None, limit: float, 
 
 
 def _pairs_at_relative_rest(rows: ContactRows, solution: ContactModes) -> set[frozenset[str]]:
-    """Return the pairs of bodies, by name, that contacts and their friction hold at rest relative to each other.
+    """Return the pairs of bodies, by name, that rows of their own contacts and friction hold at relative rest.
 
-    Redundant rows of such a pair stay redundant in the motion; other rows may be dependent in the present position
-    only.
+    Redundant rows of such a pair stay redundant in the motion. Other rows may be so only because a third body, such as
+    the floor under a box in a gripper, holds the bodies at present.
     """
-    of_pair: dict[frozenset[str], list[int]] = {}
+    held: Counter[frozenset[str]] = Counter()
     for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
         if element.contact is not None:
-            own = of_pair.setdefault(_pair_of_bodies(friction), [])
-            own += [row for row in (element.contact, *element.rows) if solution.active[row]]
-    pairs = set()
-    for pair, held in of_pair.items():
-        if len(held) >= FREEDOMS:
-            scale = np.sqrt(np.diag(rows.W)[held])
-            sizes = np.linalg.eigvalsh(rows.W[np.ix_(held, held)] / scale[:, None] / scale)
-            if (sizes > DEPENDENT * sizes[-1]).sum() == FREEDOMS:
-                pairs.add(pair)
-    return pairs
+            kept = solution.independent[[element.contact, *element.rows]]
+            held[_pair_of_bodies(friction)] += int(kept.sum())
+    return {pair for pair, count in held.items() if count == FREEDOMS}
 
 
 def _pair_of_bodies(friction: StickSlip) -> frozenset[str]:

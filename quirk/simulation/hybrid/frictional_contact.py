@@ -12,11 +12,12 @@ import numpy as np
 
 from quirk.analysis.contact.contact_kinematics import Gaps
 from quirk.analysis.contact.friction_modes import FrictionMode, FrictionModes
-from quirk.dynamics.contact.contact_modes import ContactModes, FrictionElement
+from quirk.dynamics.contact.contact_modes import ContactModes, ContactProblem, FrictionElement
 from quirk.dynamics.contact.coulomb import solve_coulomb
 from quirk.dynamics.contact.impulse import Impulse, add_velocity_jump, impulses
 from quirk.dynamics.contact.lcp import independent_columns
 from quirk.dynamics.contact.painleve import has_one_solution
+from quirk.dynamics.contact.uncoupled_problems import UncoupledProblem, uncoupled_problems
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.errors import SwitchingError
 
@@ -58,10 +59,10 @@ class FrictionalContactSolver:
         """Return the outcome of simultaneous impacts with friction, with the rates of all r gaps and slip components.
 
         Newton's law applies to each of the c gaps with an approach speed above its limit in `limits` (c,), m/s. Its
-        coefficients of restitution `restitution` (c,) are reduced by a common factor so that no energy is gained and
-        friction lets the bodies rebound. Coulomb's law applies to the friction impulses of contacts; impulses of joint
-        friction are neglected. Slip with infinite friction coefficient is stopped even if no gap closes. Rates of rows
-        below `noise`, m/s, are round-off.
+        coefficients of restitution `restitution` (c,) are reduced so that no energy is gained and friction lets the
+        bodies rebound, by a common factor for contacts that affect each other. Coulomb's law applies to the friction
+        impulses of contacts; impulses of joint friction are neglected. Slip with infinite friction coefficient is
+        stopped even if no gap closes. Rates of rows below `noise`, m/s, are round-off.
         """
         rates, c = rows.kinematics.rate, rows.contact_count
         elements = [element for element in rows.elements if element.contact is not None]
@@ -74,23 +75,21 @@ class FrictionalContactSolver:
         W, v = rows.W[np.ix_(used, used)], rates[used]
         bouncing = np.zeros(len(used))
         bouncing[:c] = np.where(rates[:c] < -limits, -restitution * rates[:c], 0.0)
-        for part in np.linspace(1.0, 0.0, RESTITUTION_STEPS + 1):
-            target = part * bouncing
-            modes = solve_coulomb(W, v - target, range(c), in_contact, noise, rows.compliance[used])
-            if modes is None:
-                continue
-            gained = modes.z @ (v + 0.5 * W @ modes.z)
-            if part == 0.0 or gained <= ROUND_OFF * float(np.abs(modes.z) @ np.abs(v)):
-                x = np.zeros(len(rates))
-                x[used] = modes.z
-                active, goal = np.zeros(len(rates), dtype=bool), np.zeros(len(rates))
-                active[used], goal[used] = modes.independent, target
-                kept = float(part) if bouncing.any() else 1.0
-                y, impulse, rates = self._apply_impulses(solver, t, y, rows, x, active, goal)
-                return Impact(y, impulse, rates / rows.arms, kept)
-        pairs = zip(rows.friction_elements, rows.elements, strict=True)
-        listed = ", ".join(f"{friction}" for friction, element in pairs if element.contact is not None)
-        raise SwitchingError(f"no impulses satisfy Coulomb's law of friction: {listed}")
+        problem = ContactProblem(W, v, in_contact, noise * np.ones(len(v)), rows.compliance[used])
+        x, active, goal, least = np.zeros(len(rates)), np.zeros(len(rates), dtype=bool), np.zeros(len(rates)), 1.0
+        for part in uncoupled_problems(problem, range(c)):
+            rebounds = _rebounds(part, bouncing[part.rows])
+            if rebounds is None:
+                pairs = zip(rows.friction_elements, rows.elements, strict=True)
+                of_contacts = [friction for friction, element in pairs if element.contact is not None]
+                listed = ", ".join(f"{of_contacts[k]}" for k in part.friction)
+                raise SwitchingError(f"no impulses satisfy Coulomb's law of friction: {listed}")
+            modes, kept = rebounds
+            own = [used[row] for row in part.rows]
+            x[own], active[own], goal[own] = modes.z, modes.independent, kept * bouncing[part.rows]
+            least = min(least, kept)
+        y, impulse, rates = self._apply_impulses(solver, t, y, rows, x, active, goal)
+        return Impact(y, impulse, rates / rows.arms, least)
 
     def slips_at_infinite_friction(self, rows: ContactRows, noise: float) -> bool:
         """Whether a contact with infinite friction coefficient slips faster than `noise`, m/s.
@@ -102,9 +101,14 @@ class FrictionalContactSolver:
 
     def stop(
         self, solver: Solver, t: float, y: np.ndarray, rows: ContactRows, active: np.ndarray
-    ) -> tuple[np.ndarray, dict[str, Impulse]]:
-        """Return the state vector after impulses that stop the rows in the mask `active`, and the impulses by name."""
-        return self._apply_impulses(solver, t, y, rows, np.zeros(len(active)), active, np.zeros(len(active)))[:2]
+    ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
+        """Return the state vector, impulses by name and rates (r,) after impulses that stop the rows in `active`.
+
+        `active` is a mask of independent rows.
+        """
+        if not active.any():
+            return y, {}, rows.kinematics.rate
+        return self._apply_impulses(solver, t, y, rows, np.zeros(len(active)), active, np.zeros(len(active)))
 
     def _stopped(
         self, solver: Solver, t: float, y: np.ndarray, rows: ContactRows, at_rest: np.ndarray
@@ -226,3 +230,22 @@ def _determine_slip(
         element.at_limit = friction.name in limits
         at_rest[element.rows] = not moves
     return at_rest
+
+
+def _rebounds(part: UncoupledProblem, bouncing: np.ndarray) -> tuple[ContactModes, float] | None:
+    """Return the modes of an impact without gain of energy, and the part of its restitution that it keeps, or None.
+
+    `part` is the problem with the rates of its r rows before the impact, and `bouncing` (r,) are the rates of its gaps
+    after it by Newton's law. The restitution is lowered in steps until there are impulses, and they gain no energy.
+    """
+    problem = part.problem
+    for kept in np.linspace(1.0, 0.0, RESTITUTION_STEPS + 1) if bouncing.any() else (1.0,):
+        modes = solve_coulomb(
+            problem.W, problem.q - kept * bouncing, part.contacts, problem.elements, problem.noise, problem.compliance
+        )
+        if modes is None:
+            continue
+        gained = modes.z @ (problem.q + 0.5 * problem.W @ modes.z)
+        if kept == 0.0 or not bouncing.any() or gained <= ROUND_OFF * float(np.abs(modes.z) @ np.abs(problem.q)):
+            return modes, float(kept)
+    return None

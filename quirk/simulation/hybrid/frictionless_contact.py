@@ -13,6 +13,7 @@ import numpy as np
 from quirk.analysis.contact.contact_kinematics import ContactKinematics, Gaps
 from quirk.dynamics.contact.impulse import Impulse, add_velocity_jump, impulses
 from quirk.dynamics.contact.lcp import INDEPENDENT, dependent_columns, independent_columns, solve_lcp
+from quirk.dynamics.contact.load_sharing import coupled_groups
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.errors import SwitchingError
 
@@ -186,10 +187,21 @@ def delassus_matrix(kinematics: ContactKinematics, solver: Solver, t: float, y: 
 def _newton_impact(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, float]:
     """Return the impulses (c,) by Newton's law, the rates (c,) after them, and a factor on coefficients of restitution.
 
-    The factor reduces the coefficients of restitution `e` (c,) so that no energy is gained. The impulses are None if
-    interpenetration cannot be prevented. `W` (c, c) is the jump of each rate due to a unit impulse at each gap, and
-    `rates` (c,) are the rates before.
+    The coefficients of restitution `e` (c,) are reduced so that no energy is gained, by a common factor for gaps that
+    affect each other; the least factor is returned. The impulses are None if interpenetration cannot be prevented.
+    `W` (c, c) is the jump of each rate due to a unit impulse at each gap, and `rates` (c,) are the rates before.
     """
+    x, target, least = np.zeros(len(rates)), rates.copy(), 1.0
+    for group in coupled_groups(W, []):
+        found, target[group], kept = _impact_of_group(W[np.ix_(group, group)], rates[group], e[group])
+        if found is None:
+            return None, rates, 1.0
+        x[group], least = found, min(least, kept)
+    return x, target, least
+
+
+def _impact_of_group(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, float]:
+    """Return the result of `_newton_impact` for gaps that affect each other."""
     for part in np.linspace(1.0, 0.0, RESTITUTION_STEPS + 1):
         target = -part * e * np.minimum(rates, 0.0)
         x = solve_lcp(W, rates - target)

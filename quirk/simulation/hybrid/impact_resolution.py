@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from quirk.analysis.contact.contact_kinematics import ContactKinematics, Gaps
-from quirk.analysis.contact.friction_modes import SLIP_FLOOR, FrictionModes
+from quirk.analysis.contact.friction_modes import SLIP_FLOOR, FrictionMode, FrictionModes
 from quirk.bodies.rotation import matrix
 from quirk.bodies.state import State
 from quirk.constraints import Contact
@@ -415,18 +416,26 @@ class ImpactResolver:
             and mode.sticking_components is None
             and mode.reversal_speed > 0
         }
-        modes, load_round_off = frictional.contact_modes(
-            solver, t, y, angles, rows, rows.kinematics.rate, SLIP_FLOOR * slow, at_limit, sliding, unloading
-        )
         returning = {key[:2] for key in triggered if key[2] == "return"}
-        modes = _with_loads_that_return(
-            modes, rows, [row for row, c in enumerate(indices) if self._contact_points[c].key in returning]
-        )
-        stopping: dict[str, Impulse] = {}
-        if modes.independent.any():
-            y, stopping = frictional.stop(solver, t, y, rows, modes.independent)
+        loaded_again = [row for row, c in enumerate(indices) if self._contact_points[c].key in returning]
+
+        def settled(rates: np.ndarray) -> tuple[ContactModes, np.ndarray, tuple[np.ndarray, Any, np.ndarray]]:
+            modes, load_round_off = frictional.contact_modes(
+                solver, t, y, angles, rows, rates, SLIP_FLOOR * slow, at_limit, sliding, unloading
+            )
+            modes = _with_loads_that_return(modes, rows, loaded_again)
+            return modes, load_round_off, frictional.stop(solver, t, y, rows, modes.independent)
+
+        rates, found = rows.kinematics.rate, None
+        creeping = _creeping_rows(rows, triggered, contact_state.friction, slow)
+        if creeping.any():
+            with suppress(SwitchingError):
+                found = settled(np.where(creeping, 0.0, rates))
+            if found is not None and (np.abs(found[2][2]) > SLIP_FLOOR * slow)[creeping].any():
+                found = None  # friction cannot stop the creep
+        modes, load_round_off, (y, stopping, _) = settled(rates) if found is None else found
         shares = self._shares(rows, modes, load_round_off, indices)
-        friction_modes = friction_modes_after_event(t, rows, modes, slow, contact_state.friction, shares)
+        friction_modes = friction_modes_after_event(t, rows, modes, slow, contact_state, shares)
         friction_modes = self._frictions.with_positions(
             friction_modes, contact_state.friction, solver.model.auxiliary.state(y)
         )
@@ -546,3 +555,24 @@ def _with_loads_that_return(modes: ContactModes, rows: ContactRows, returning: S
     z, active = modes.z.copy(), modes.active.copy()
     z[loaded], active[loaded] = np.finfo(float).tiny, True
     return replace(modes, z=z, active=active)
+
+
+def _creeping_rows(
+    rows: ContactRows, triggered: Sequence[tuple[str, int, str]], before: Mapping[str, FrictionMode], slow: np.ndarray
+) -> np.ndarray:
+    """Return a mask (r,) of the rows of sticking friction if some of it creeps because its rows are redundant.
+
+    It then begins to slide, or another contact, such as the floor under a box in a gripper, gives way. Rows that slip
+    faster than `slow` (r,), m/s, are left out. `before` are the states of the friction elements before the events
+    `triggered`.
+    """
+    found, response = np.zeros(len(rows.W), dtype=bool), np.diag(rows.W)
+    creeping = {name for name, _, kind in triggered if kind == "creep"}
+    any_creeps = False
+    for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
+        mode, own = before.get(friction.name), element.rows
+        if mode is None or mode.sticking_components is None or (response[own] == 0.0).any():
+            continue
+        any_creeps |= friction.name in creeping
+        found[own] = np.linalg.norm(rows.kinematics.rate[own]) <= slow[own].max()
+    return found & any_creeps

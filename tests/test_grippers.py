@@ -143,3 +143,29 @@ def test_a_belt_that_starts_smoothly_beside_a_wall(side, feet, points):
     np.testing.assert_allclose(x, moved if side < 0 else 0.0, atol=1e-8)
     np.testing.assert_allclose(total(result, walls)[0], 0.0 if side < 0 else -0.5 * MASS * G, atol=1e-6)
     assert result["friction 0"].sticking[-1] == (side < 0)
+
+
+@pytest.mark.filterwarnings("ignore:.*may slip without friction:quirk.ContactLoadWarning")
+@pytest.mark.parametrize("size", [(0.3, 0.5, 0.2), (0.4, 0.3, 0.2)])
+@pytest.mark.parametrize("ropes", [1, 2, 4])
+def test_ropes_that_are_taut_lift_a_box_smoothly(ropes, size):
+    """Inclined ropes from a hook, and feet on a rough floor, hold the box together before it rises."""
+    width, depth, height = size
+    box = Body.box("box", 2.0, size, position=[0, 0, height / 2])
+    hook = Body.box("hook", 1.0, [0.05] * 3, position=[0, 0, height + 0.5])
+    rail = quirk.Prismatic("rail", GROUND, hook, axis="z")
+    items = [box, hook, rail, quirk.Drive("lift", rail, quirk.Motion.rest_to_rest([0.05, 0.6], [0, 0.15]))]
+    for k, (x, y) in enumerate([(-1, -1), (-1, 1), (1, -1), (1, 1)]):
+        corner = surface.point([x * width / 2, y * depth / 2, -height / 2])
+        foot = Contact(f"foot {k}", GROUND, box, on_i=surface.plane(), on_j=corner)
+        items += [foot, Friction(f"friction {k}", foot, 0.5)]
+    corners = {1: [(0, 0)], 2: [(-1, 0), (1, 0)], 4: [(-1, -1), (-1, 1), (1, -1), (1, 1)]}
+    for k, (x, y) in enumerate(corners[ropes]):
+        end = np.array([x * width / 2, y * depth / 2, height / 2])
+        length = np.linalg.norm([end[0], end[1], 0.5])
+        items.append(quirk.Rope(f"rope {k}", hook, box, point_i=[0, 0, 0], point_j=end, length=length))
+    result = quirk.simulate(quirk.System(items, gravity=[0, 0, -G]), 0.8, output=0.05)
+    risen = result["hook"].position[:, 2] - height - 0.5
+    np.testing.assert_allclose(result["box"].position[:, 2] - height / 2, risen, atol=1e-8)
+    np.testing.assert_allclose(result["box"].orientation[-1, 0], 1.0, rtol=1e-9)
+    assert not any(result.active(f"foot {k}")[-1] for k in range(4))

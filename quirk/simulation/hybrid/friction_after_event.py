@@ -126,13 +126,18 @@ def creep_limit(friction: StickSlip, former: FrictionMode | None, limit: float, 
     if former.creep > 0 and (former.sticking_components is not None or t - former.slides_since > shortest):
         return limit
     if former.creep > 0:
-        warnings.warn(
-            f"{friction}: from t = {t:.9g} s on it may slip without friction: its rows are redundant at this instant, "
-            "but not in the motion that follows, and friction stops the slip again at once",
-            ContactLoadWarning,
-            stacklevel=outside(),
-        )
+        warn_of_creep(friction, t, "friction stops the slip again at once")
     return 0.0
+
+
+def warn_of_creep(friction: StickSlip, t: float, reason: str) -> None:
+    """Warn that sticking friction with redundant rows may slip from time t (s) on; `reason` is why it cannot slide."""
+    warnings.warn(
+        f"{friction}: from t = {t:.9g} s on it may slip without friction: its rows are redundant at this instant, "
+        f"but not in the motion that follows, and {reason}",
+        ContactLoadWarning,
+        stacklevel=outside(),
+    )
 
 
 def _pairs_at_relative_rest(rows: ContactRows, solution: ContactModes) -> set[frozenset[str]]:

@@ -28,7 +28,7 @@ from quirk.system.system import System
 
 from .contact_rows import ContactRows
 from .contact_states import CLOSED_GAP, ContactState, Impact, ImpactOutcome, SpeedLimits, opening_threshold
-from .friction_after_event import friction_modes_after_event
+from .friction_after_event import friction_modes_after_event, warn_of_creep
 from .frictional_contact import FrictionalContactSolver
 from .frictionless_contact import FrictionlessContactSolver, delassus_matrix
 from .impact_sequence import SEQUENTIAL, Strike, sequential_impacts, sum_of_impulses
@@ -433,7 +433,12 @@ class ImpactResolver:
                 found = settled(np.where(creeping, 0.0, rates))
             if found is not None and (np.abs(found[2][2]) > SLIP_FLOOR * slow)[creeping].any():
                 found = None  # friction cannot stop the creep
-        modes, load_round_off, (y, stopping, _) = settled(rates) if found is None else found
+        try:
+            modes, load_round_off, (y, stopping, _) = settled(rates) if found is None else found
+        except SwitchingError:
+            if not creeping.any():
+                raise
+            return y, _without_creep(t, contact_state, rows.friction_elements, triggered), {}
         shares = self._shares(rows, modes, load_round_off, indices)
         friction_modes = friction_modes_after_event(t, rows, modes, slow, contact_state, shares)
         friction_modes = self._frictions.with_positions(
@@ -576,3 +581,18 @@ def _creeping_rows(
         any_creeps |= friction.name in creeping
         found[own] = np.linalg.norm(rows.kinematics.rate[own]) <= slow[own].max()
     return found & any_creeps
+
+
+def _without_creep(
+    t: float, before: ContactState, frictions: Sequence[StickSlip], triggered: Sequence[tuple[str, int, str]]
+) -> ContactState:
+    """Return the contact state `before` with friction that creeps at time t (s) but no longer begins to slide.
+
+    A warning names this friction, one of those whose event functions `triggered` are zero.
+    """
+    creeping = {name for name, _, kind in triggered if kind == "creep"}
+    for friction in frictions:
+        if friction.name in creeping:
+            warn_of_creep(friction, t, "no loads satisfy Coulomb's law where it slips")
+    modes = {name: replace(mode, creep=0.0) if name in creeping else mode for name, mode in before.friction.items()}
+    return replace(before, friction=modes)

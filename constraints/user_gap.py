@@ -75,7 +75,7 @@ class PointOfBody:
 def functions_in(gap: UserGap, point: UserPoint | PointOfBody) -> Callable[..., Any]:
     """Return a function whose closure contains the user's functions, so that their analysis finds both.
 
-    The same object is returned again, by which functions that cannot be compiled are known.
+    The same arguments give the same function object: runs remember by the object which functions cannot be compiled.
     """
     if isinstance(point, PointOfBody):
         return gap.function

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -138,6 +139,42 @@ def warn_of_creep(friction: StickSlip, t: float, reason: str) -> None:
         ContactLoadWarning,
         stacklevel=outside(),
     )
+
+
+def creeping_rows(
+    rows: ContactRows, triggered: Sequence[tuple[str, int, str]], before: Mapping[str, FrictionMode], slow: np.ndarray
+) -> np.ndarray:
+    """Return a mask (r,) of the rows of sticking friction if some of it creeps because its rows are redundant.
+
+    It then begins to slide, or another contact, such as the floor under a box in a gripper, gives way. Rows that slip
+    faster than `slow` (r,), m/s, are left out. `before` are the states of the friction elements before the events
+    `triggered`.
+    """
+    found, response = np.zeros(len(rows.W), dtype=bool), np.diag(rows.W)
+    creeping = {name for name, _, kind in triggered if kind == "creep"}
+    any_creeps = False
+    for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
+        mode, own = before.get(friction.name), element.rows
+        if mode is None or mode.sticking_components is None or (response[own] == 0.0).any():
+            continue
+        any_creeps |= friction.name in creeping
+        found[own] = np.linalg.norm(rows.kinematics.rate[own]) <= slow[own].max()
+    return found & any_creeps
+
+
+def without_creep(
+    t: float, before: ContactState, frictions: Sequence[StickSlip], triggered: Sequence[tuple[str, int, str]]
+) -> ContactState:
+    """Return the contact state `before` with friction that creeps at time t (s) but no longer begins to slide.
+
+    A warning names this friction, one of those whose event functions `triggered` are zero.
+    """
+    creeping = {name for name, _, kind in triggered if kind == "creep"}
+    for friction in frictions:
+        if friction.name in creeping:
+            warn_of_creep(friction, t, "no loads satisfy Coulomb's law where it slips")
+    modes = {name: replace(mode, creep=0.0) if name in creeping else mode for name, mode in before.friction.items()}
+    return replace(before, friction=modes)
 
 
 def _pairs_at_relative_rest(rows: ContactRows, solution: ContactModes) -> set[frozenset[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from quirk.analysis.contact.contact_kinematics import ContactKinematics, Gaps
-from quirk.analysis.contact.friction_modes import SLIP_FLOOR, FrictionMode, FrictionModes
+from quirk.analysis.contact.friction_modes import SLIP_FLOOR, FrictionModes
 from quirk.bodies.rotation import matrix
 from quirk.bodies.state import State
 from quirk.constraints import Contact
@@ -28,7 +28,7 @@ from quirk.system.system import System
 
 from .contact_rows import ContactRows
 from .contact_states import CLOSED_GAP, ContactState, Impact, ImpactOutcome, SpeedLimits, opening_threshold
-from .friction_after_event import friction_modes_after_event, warn_of_creep
+from .friction_after_event import creeping_rows, friction_modes_after_event, without_creep
 from .frictional_contact import FrictionalContactSolver
 from .frictionless_contact import FrictionlessContactSolver, delassus_matrix
 from .impact_sequence import SEQUENTIAL, Strike, sequential_impacts, sum_of_impulses
@@ -427,7 +427,7 @@ class ImpactResolver:
             return modes, load_round_off, frictional.stop(solver, t, y, rows, modes.independent)
 
         rates, found = rows.kinematics.rate, None
-        creeping = _creeping_rows(rows, triggered, contact_state.friction, slow)
+        creeping = creeping_rows(rows, triggered, contact_state.friction, slow)
         if creeping.any():
             with suppress(SwitchingError):
                 found = settled(np.where(creeping, 0.0, rates))
@@ -436,9 +436,9 @@ class ImpactResolver:
         try:
             modes, load_round_off, (y, stopping, _) = settled(rates) if found is None else found
         except SwitchingError:
-            if not creeping.any():
+            if not creeping.any() or any(kind != "creep" for _, _, kind in triggered):
                 raise
-            return y, _without_creep(t, contact_state, rows.friction_elements, triggered), {}
+            return y, without_creep(t, contact_state, rows.friction_elements, triggered), {}
         shares = self._shares(rows, modes, load_round_off, indices)
         friction_modes = friction_modes_after_event(t, rows, modes, slow, contact_state, shares)
         friction_modes = self._frictions.with_positions(
@@ -560,39 +560,3 @@ def _with_loads_that_return(modes: ContactModes, rows: ContactRows, returning: S
     z, active = modes.z.copy(), modes.active.copy()
     z[loaded], active[loaded] = np.finfo(float).tiny, True
     return replace(modes, z=z, active=active)
-
-
-def _creeping_rows(
-    rows: ContactRows, triggered: Sequence[tuple[str, int, str]], before: Mapping[str, FrictionMode], slow: np.ndarray
-) -> np.ndarray:
-    """Return a mask (r,) of the rows of sticking friction if some of it creeps because its rows are redundant.
-
-    It then begins to slide, or another contact, such as the floor under a box in a gripper, gives way. Rows that slip
-    faster than `slow` (r,), m/s, are left out. `before` are the states of the friction elements before the events
-    `triggered`.
-    """
-    found, response = np.zeros(len(rows.W), dtype=bool), np.diag(rows.W)
-    creeping = {name for name, _, kind in triggered if kind == "creep"}
-    any_creeps = False
-    for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
-        mode, own = before.get(friction.name), element.rows
-        if mode is None or mode.sticking_components is None or (response[own] == 0.0).any():
-            continue
-        any_creeps |= friction.name in creeping
-        found[own] = np.linalg.norm(rows.kinematics.rate[own]) <= slow[own].max()
-    return found & any_creeps
-
-
-def _without_creep(
-    t: float, before: ContactState, frictions: Sequence[StickSlip], triggered: Sequence[tuple[str, int, str]]
-) -> ContactState:
-    """Return the contact state `before` with friction that creeps at time t (s) but no longer begins to slide.
-
-    A warning names this friction, one of those whose event functions `triggered` are zero.
-    """
-    creeping = {name for name, _, kind in triggered if kind == "creep"}
-    for friction in frictions:
-        if friction.name in creeping:
-            warn_of_creep(friction, t, "no loads satisfy Coulomb's law where it slips")
-    modes = {name: replace(mode, creep=0.0) if name in creeping else mode for name, mode in before.friction.items()}
-    return replace(before, friction=modes)

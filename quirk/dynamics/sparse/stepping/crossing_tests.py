@@ -45,8 +45,8 @@ def noise(settings: Settings, run: RunState, e: int) -> float:
     """Return the magnitude below which values of event function e are insignificant, in the unit of the function.
 
     It is at least the round-off of the positions or velocities of the system, because constraints or friction may hold
-    the quantity at the level of its event up to this round-off, and twice the amount by which the last step fell short
-    of the zero at its end.
+    the quantity at the level of its event up to this round-off. If the last step ended at an event but fell short of
+    its zero, it is also at least twice the remaining distance.
     """
     least = max(relative_noise(settings, run.watched, e), ROUND_OFF * scale_at_rest(settings, run, e))
     return max(least, at(run.watched.tolerance, e), 2.0 * at(run.watched.missing, e))

@@ -130,6 +130,7 @@ class ContactModes:
     independent : (r,) bool, a maximal set of independent rows among those in `active`
     slip_directions : for each friction element the unit direction of its slip; None if it sticks or has no load
     zero_threshold : (r,) magnitude of w below which a row counts as at rest
+    compliance : (r,) relative compliances of the rows, by which dependent rows share loads
     """
 
     z: np.ndarray
@@ -138,6 +139,7 @@ class ContactModes:
     independent: np.ndarray
     slip_directions: list[np.ndarray | None]
     zero_threshold: np.ndarray
+    compliance: np.ndarray
 
 
 def forces_of_modes(problem: ContactProblem, trial: TrialModes, *, turning: bool = True) -> np.ndarray | None:

@@ -25,6 +25,7 @@ from .dependent_contacts import (
     rows_are_dependent,
     satisfies_inequalities,
     with_limit_reached,
+    with_others_sticking,
 )
 from .mode_search import as_contact_modes, as_trial_modes, search_from, search_from_guesses
 from .uncoupled_problems import joined, uncoupled_problems
@@ -75,7 +76,10 @@ def _solve(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | N
     elements = problem.elements
     dependent = bool(elements) and rows_are_dependent(problem, contacts)
     if dependent:
-        modes = modes_with_all_sticking(problem, contacts) or modes_without_compliance(problem, contacts)
+        modes = modes_with_all_sticking(problem, contacts)
+        if modes is None:
+            modes = modes_without_compliance(problem, contacts)
+            modes = None if modes is None else with_others_sticking(problem, contacts, modes)
         if modes is not None:
             return with_limit_reached(problem, contacts, modes)
     modes = search_from_guesses(problem, contacts)

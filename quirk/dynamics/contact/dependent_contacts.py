@@ -26,7 +26,7 @@ from .contact_modes import (
     limit_excess,
     unit_vector,
 )
-from .load_sharing import MIN_SHARE, redistribution_basis
+from .load_sharing import MIN_SHARE, beside_sliding, redistribution_basis
 from .loads_at_rest import loads_with_all_sticking
 from .mode_search import (
     as_contact_modes,
@@ -38,6 +38,9 @@ from .mode_search import (
 
 # Maximum number of joints at their limit of friction for which all combinations of slip directions are tried.
 MOST_AT_LIMIT = 4
+# Slip counts as zero if its acceleration is below this fraction of the largest, as friction begins to slide. Maximum
+# number of corrections of the directions of slip, and the angle, rad, at which they end.
+STILL, MOST_TURNS, SAME_DIRECTION = 1e-3, 30, 1e-9
 # Accuracy of loads from the compliance limit, over the largest load.
 COMPLIANCE_ACCURACY = 1e-6
 # Tensile loads of contacts below this fraction of the largest force are round-off, in this search and in runs.
@@ -96,6 +99,11 @@ def _others_sticking(problem: ContactProblem, contacts: Sequence[int]) -> Contac
         if loads is None:
             return None
         z, margin = loads
+        if slip_directions and not _are_admissible(z, closed, elements):
+            yielding = beside_sliding(problem.W, closed, elements, problem.compliance)
+            other = loads_with_all_sticking(problem.W, problem.q, closed, elements, yielding)
+            if other is not None and other[1] > 0 and _are_admissible(other[0], closed, elements):
+                problem, (z, margin) = replace(problem, compliance=yielding), other
         if margin > 0:
             opened = [c for c in contacts if c not in closed]
             if (problem.w(z)[opened] < -problem.zero_threshold(z)[opened]).any():
@@ -108,6 +116,15 @@ def _others_sticking(problem: ContactProblem, contacts: Sequence[int]) -> Contac
             return None
         closed.remove(tensile)
     return None
+
+
+def _are_admissible(z: np.ndarray, contacts: Sequence[int], elements: Sequence[FrictionElement]) -> bool:
+    """Whether the forces z (r,) push at all `contacts`, and those of their sticking friction are within its limits."""
+    sticking = [one for one in elements if one.contact in contacts and one.slip_direction is None]
+    return bool((z[list(contacts)] >= 0.0).all()) and all(
+        element.static == np.inf or np.linalg.norm(z[element.rows]) <= element.static * z[element.contact]
+        for element in sticking
+    )
 
 
 def modes_without_compliance(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | None:
@@ -131,6 +148,49 @@ def modes_without_compliance(problem: ContactProblem, contacts: Sequence[int]) -
     if exact is not None and _is_solution(problem, exact, contacts, turned):
         z, trial = exact, turned
     return as_contact_modes(problem, z, trial) if slips_along_directions(problem, z, trial) else None
+
+
+def with_others_sticking(problem: ContactProblem, contacts: Sequence[int], modes: ContactModes) -> ContactModes:
+    """Return contact modes in which friction begins to slide as in `modes`, and all other friction sticks if it can.
+
+    In the limit of vanishing compliance, friction may be at its limit, and count as sliding, at contacts that do not
+    slip; and sticking friction takes another part of the load than in the motion that follows. The result is `modes` if
+    no distribution of the loads lets the other friction stick.
+    """
+    loaded, opened = ([c for c in contacts if bool(modes.active[c]) is active] for active in (True, False))
+    slips = [
+        0.0 if e is None or element.contact in opened else float(np.linalg.norm(modes.w[element.rows]))
+        for element, e in zip(problem.elements, modes.slip_directions, strict=True)
+    ]
+    begins = [
+        element.slip_direction is None and slip > STILL * max(slips)
+        for element, slip in zip(problem.elements, slips, strict=True)
+    ]
+    found = modes
+    for _ in range(MOST_TURNS if any(begins) else 0):
+        directions = [
+            unit_vector(found.w[element.rows]) if starts else element.slip_direction
+            for element, starts in zip(problem.elements, begins, strict=True)
+        ]
+        elements = [
+            replace(element, slip_direction=e, at_limit=False)
+            for element, e in zip(problem.elements, directions, strict=True)
+        ]
+        turned = modes_with_all_sticking(replace(problem, elements=elements), loaded)
+        if turned is None or (turned.w[opened] < -turned.zero_threshold[opened]).any():
+            break
+        found = turned
+        pairs = [(unit_vector(found.w[element.rows]), element.slip_direction) for element in elements]
+        turns = [
+            2.0 if now is None or e is None else float(np.linalg.norm(now - e))
+            for (now, e), starts in zip(pairs, begins, strict=True)
+            if starts
+        ]
+        if max(turns) <= SAME_DIRECTION:
+            return found
+        if max(turns) > 1.0:
+            break
+    return modes
 
 
 def _is_solution(problem: ContactProblem, z: np.ndarray, contacts: Sequence[int], trial: TrialModes) -> bool:

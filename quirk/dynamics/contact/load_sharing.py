@@ -16,6 +16,9 @@ from quirk.forces.joint_friction import JointFriction
 from ..model.friction_normal_load import NormalLoad
 from .contact_modes import DEPENDENT, ContactModes, FrictionElement
 
+# Relative compliance of sticking friction of contacts that share a load with sliding contacts: it takes no more of the
+# load than the normal forces cannot carry.
+YIELDING = 1e4
 # Least diagonal entry or element of the projector onto load redistributions for which rows share load; and least change
 # of a bearing force, per unit force or of the largest change, that is not round-off.
 MIN_SHARE = 1e-6
@@ -143,6 +146,33 @@ def joint_compliances(frictions: Sequence[JointFriction], length: float) -> np.n
     limits = np.array([friction.static * (1.0 if friction.rotates else length) for friction in frictions])
     arms = np.array([(1.0 if friction.rotates else length) / friction.load_per_effort for friction in frictions])
     return np.asarray((arms / length) ** 2 * limits.max(initial=0.0) / limits)
+
+
+def beside_sliding(
+    W: np.ndarray, contacts: Sequence[int], elements: Sequence[FrictionElement], compliance: np.ndarray
+) -> np.ndarray:
+    """Return the relative compliances (r,) with which sticking friction beside sliding contacts takes least load.
+
+    In groups of rows that share a load, and of which some contacts slide, sticking friction then takes only what normal
+    forces cannot carry.
+
+    Parameters
+    ----------
+    W : (r, r) accelerations per unit force along each row
+    contacts, elements : rows of the closed contacts, and the friction elements
+    compliance : (r,) relative compliances of the rows without this rule
+    """
+    sticking = [element for element in elements if element.slip_direction is None]
+    sliding = {element.contact for element in elements if element.slip_direction is not None}
+    rows = {*contacts, *(row for element in sticking for row in element.rows)}
+    active = np.array(sorted(row for row in rows if W[row, row] > 0), dtype=int)
+    found = compliance.copy()
+    for group in load_sharing_groups(redistribution_basis(W, active), active, elements):
+        if not sliding.isdisjoint(group):
+            for element in sticking:
+                if element.contact in group:
+                    found[element.rows] *= YIELDING
+    return found
 
 
 def redistribution_basis(W: np.ndarray, active: np.ndarray) -> np.ndarray:

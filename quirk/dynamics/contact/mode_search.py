@@ -265,4 +265,6 @@ def as_contact_modes(problem: ContactProblem, z: np.ndarray, trial: TrialModes) 
     active = active_rows(W, elements, trial)
     loaded = np.isin(np.arange(r), sorted(trial.loaded)) & active
     rows = independent_columns(W, independent_columns(W, np.zeros(r, dtype=bool), loaded), active)
-    return ContactModes(z, problem.w(z), active, rows, [*trial.slip_directions], problem.zero_threshold(z))
+    return ContactModes(
+        z, problem.w(z), active, rows, [*trial.slip_directions], problem.zero_threshold(z), problem.compliance
+    )

@@ -41,6 +41,7 @@ class UncoupledProblem:
             whole.independent[self.rows],
             [whole.slip_directions[k] for k in self.friction],
             whole.zero_threshold[self.rows],
+            whole.compliance[self.rows],
         )
 
 
@@ -74,12 +75,13 @@ def uncoupled_problems(problem: ContactProblem, contacts: Sequence[int]) -> list
 def joined(parts: Sequence[UncoupledProblem], solutions: Sequence[ContactModes], whole: ContactProblem) -> ContactModes:
     """Return the solution of the contact problem `whole` that consists of the `solutions` of its parts."""
     r = len(whole.q)
-    z, w, zero_threshold = np.zeros(r), np.zeros(r), np.zeros(r)
+    z, w, zero_threshold, compliance = np.zeros(r), np.zeros(r), np.zeros(r), whole.compliance.copy()
     active, independent = np.zeros(r, dtype=bool), np.zeros(r, dtype=bool)
     directions: list[np.ndarray | None] = [None] * len(whole.elements)
     for part, modes in zip(parts, solutions, strict=True):
         z[part.rows], w[part.rows], zero_threshold[part.rows] = modes.z, modes.w, modes.zero_threshold
         active[part.rows], independent[part.rows] = modes.active, modes.independent
+        compliance[part.rows] = modes.compliance
         for k, e in zip(part.friction, modes.slip_directions, strict=True):
             directions[k] = e
-    return ContactModes(z, w, active, independent, directions, zero_threshold)
+    return ContactModes(z, w, active, independent, directions, zero_threshold, compliance)

@@ -195,7 +195,7 @@ class FrictionalContactSolver:
         problem = rows.W, q, range(rows.contact_count), rows.elements
         unloaded = np.flatnonzero(unloading).tolist()
         modes = solve_coulomb(*problem, NOISE * largest, rows.compliance, unloaded)
-        if modes is None or not has_one_solution(*problem, modes, rows.compliance):
+        if modes is None or not has_one_solution(*problem, modes, modes.compliance):
             listed = ", ".join(f"{friction}" for friction in rows.friction_elements)
             what = "no loads satisfy" if modes is None else "no loads, or several, satisfy"
             raise SwitchingError(f"{what} Coulomb's law of friction (Painleve's paradox): {listed}")

@@ -58,6 +58,7 @@ class SharedContactLoads:
         contacts: Sequence[Constraint],
         left_out_row: Callable[[int], LeftOutRow],
     ) -> None:
+        rows = replace(rows, compliance=solution.compliance)
         self._rows, self._solution, self.contacts = rows, solution, contacts
         distribution = load_distribution(rows.W, solution, rows.elements, rows.compliance)
         # Forces along rows, N, per unit of multipliers, which are torques for gaps that are angles.

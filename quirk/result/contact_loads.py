@@ -158,8 +158,9 @@ class ContactLoads:
         """Return the contacts, with their slip components, that the rows of the model hold.
 
         A force along other gaps and slip components would accelerate bodies: these touch without load, and share none
-        with the constraints of the model.
+        with the constraints of the model. Nor do contacts that slip although the run has no friction in them.
         """
+        touching = [one for one in touching if one.friction is None or one.slips or one.slides is not None]
         own = {number for _, parts in self.rows_of(touching) for number in parts}
         others = {number for contact in touching for number in (contact.number, *contact.slips)} - own
         if others:

@@ -81,6 +81,13 @@ class ContactPoint:
         """Unit of the gap, "m" or "rad"."""
         return "rad" if self.angular else "m"
 
+    def of_part(self, part: int | None) -> Gap:
+        """Return the gap function of the part of a bounded surface with the index `part`; None if it is not bounded."""
+        if part is None:
+            return self.at_rest
+        assert isinstance(self.constraint, Contact)
+        return self.at_rest.with_values({"numbers_of_gap": np.array(self.constraint.numbers_of(part))})
+
 
 @dataclass(frozen=True)
 class SlipRow:
@@ -228,7 +235,7 @@ class Gaps:
         count = len(self.contact_points)
         if index < count:
             point = self.contact_points[index]
-            law: ForceElement = point.at_rest.with_values(self._part_geometry(point.constraint, "numbers_of_gap"))
+            law: ForceElement = point.of_part(self.parts.get(point.constraint.name))
             name, part = point.constraint.name, self.parts.get(point.constraint.name, 0)
             return LeftOutRow(name, point.number, False, 1, part, law)
         slip = self.slip_rows[index - count]

@@ -29,6 +29,7 @@ from quirk.dynamics.contact.impulse import largest_displacement, project_poses
 from quirk.dynamics.plant import CompiledModel
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.errors import InputError, SwitchingError
+from quirk.events.gap_rate import GapRate
 from quirk.events.names import Reading
 from quirk.events.quantity import Gap
 from quirk.forces import ForceElement
@@ -37,6 +38,7 @@ from quirk.system.system import System
 
 from .contact_changes import CLOSES, OPENS, changed_contacts, changed_frictions
 from .contact_states import CLOSED_GAP, ROUND_OFF, ContactState, ImpactOutcome
+from .creeping_gaps import CREEPS
 from .event_actions import ENABLE_TOLERANCE
 from .impact_resolution import IDLE_GAP, ImpactResolver
 from .run_factory import RunFactory
@@ -121,7 +123,12 @@ class Contacts:
                 multiplier = Reading(point.constraint, "multiplier", None, least)
                 functions.append(EventFunction((*point.key, "push"), title, load or multiplier, -1, True, True))
             if potential is not None:
-                functions.append(EventFunction((*point.key, "return"), title, potential, 1, True))
+                functions.append(EventFunction((*point.key, "return"), title, potential, -1, True))
+            if point.key in contact_state.creeping:
+                slow = GapRate(
+                    point.of_part(contact_state.parts.get(point.constraint.name)), contact_state.creeping[point.key]
+                )
+                functions.append(EventFunction((*point.key, CREEPS), title, slow, -1, True, True))
             if pushes:
                 continue
             slack = (
@@ -170,6 +177,10 @@ class Contacts:
     def sticks(self, name: str, contact_state: ContactState) -> bool:
         """Whether the friction element called `name` sticks in the contact state `contact_state`."""
         return name in contact_state.friction and contact_state.friction[name].sticking_components is not None
+
+    def creeps(self, key: tuple[str, int, str]) -> bool:
+        """Whether a zero of an event function, with the key (name, index, kind), means that a closed gap creeps."""
+        return key[2] == CREEPS and key[0] in self.names
 
     def first_name(self, names: Iterable[str]) -> str:
         """Return the first name in `names` that is the name of a unilateral constraint or friction element."""

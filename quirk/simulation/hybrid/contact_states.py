@@ -45,14 +45,16 @@ class ContactState:
     tolerated_gaps : largest tolerated negative value by key of gap, m or rad, for contacts that open from slight
         interpenetration
     parts : index of the face or edge in contact of a bounded surface, by name of contact
-    reloading : monitored loads of closed contacts without load whose rows depend on sliding contacts, by key of gap; a
-        contact is loaded again when its monitored load becomes positive
+    reloading : monitored tensions of closed contacts without load whose rows depend on sliding contacts, by key of gap;
+        a contact is loaded again when its tension becomes negative
     flank_sides : flank in contact (1, -1, or 0 for none) of elastic meshes with free play, by name
     ropes : state of elastic ropes with friction, by name
     shared_margins : keys of the gaps of sticking contacts that share a load; their common margin to the friction cones
         is monitored
     kept_rows : watched independence of the rows kept of those that share loads; None if their dependence is constant
     redundant : keys of those gaps in `unloaded` that the rows of other constraints keep closed; they may share a load
+    creeping : rates, m/s or rad/s, beyond which gaps in `redundant` creep because those rows held them only at an
+        instant, by key of gap
     """
 
     loaded: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -67,6 +69,7 @@ class ContactState:
     ropes: dict[str, RopeState] = field(default_factory=dict)
     kept_rows: KeptRows | None = None
     redundant: frozenset[tuple[str, int]] = field(default=frozenset(), compare=False)
+    creeping: dict[tuple[str, int], float] = field(default_factory=dict)
 
     def closed(self, name: str) -> bool:
         """Whether the unilateral constraint called `name` is closed."""
@@ -124,6 +127,7 @@ class ContactState:
             tuple(sorted(self.flank_sides.items())),
             tuple(self.ropes.items()),
             self.kept_rows,
+            tuple(self.creeping.items()),
         )
 
 

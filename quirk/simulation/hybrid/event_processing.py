@@ -162,9 +162,9 @@ class EventProcessor:
         """
         before, contact_state = event_state, self.contact_state
         event_state = self.settle_contacts(event_state, angles, keys)
-        # Ignore internal events: slip speed increased, load redistributed among contacts, contact moved to an edge, or
-        # contact without load far from the surface.
-        at_edges = any(key[2] == "border" for key in keys)
+        # Ignore internal events: slip speed increased, load redistributed among contacts, contact moved to an edge,
+        # contact without load far from the surface, or contact that creeps.
+        jumps = [key for key in keys if key[2] in ("border", "apart") or self.contacts.creeps(key)]
         keys = [key for key in keys if not self._internal(key)]
         if event_state.impulse:
             name = keys[0][0] if keys else self.contacts.first_name(event_state.impulse)
@@ -177,12 +177,12 @@ class EventProcessor:
                     event_state.t, name, direction, *energies, event_state.impulse, event_state.restitution_kept
                 )
             )
-        elif keys or at_edges:
+        elif keys or jumps:
             changes = self.contacts.changes_at(keys, contact_state, self.contact_state)
-            if at_edges:  # where loads jump, so that other contacts and friction may change as well
+            if jumps:  # of loads, so that other contacts and friction may change as well
                 changes = list((dict(changes) | dict(self.contacts.changes(contact_state, self.contact_state))).items())
-            if keys and not changes:  # count it nevertheless, because a run may reach the same zero without end
-                self._count(event_state.t, keys[0][0])
+            if not changes:  # count it nevertheless, because a run may reach the same zero without end
+                self._count(event_state.t, (keys or jumps)[0][0])
             self._record(before, event_state, changes)
         return event_state
 
@@ -216,7 +216,7 @@ class EventProcessor:
             return self.contact_state.closed(key[0])
         if key[2] == RETURNS:
             return self.contact_state.flank_sides.get(key[0]) == 0
-        if key[2] in ("faster", "turned", "slow", "return", "apart", KEPT):
+        if key[2] in ("faster", "turned", "slow", "return", "apart", KEPT) or self.contacts.creeps(key):
             return True
         return key[2] == "push" and key[:2] in self.contact_state.reloading
 

@@ -19,6 +19,7 @@ from quirk.result.contact_loads import ContactLoadWarning
 
 from .contact_rows import ContactRows
 from .contact_states import ContactState
+from .creeping_gaps import CREEPS
 from .shared_contact_loads import SharedContactLoads
 from .speed_limits import REST_SPEED
 from .turning_rows import FREEDOMS
@@ -144,15 +145,15 @@ def warn_of_creep(friction: StickSlip, t: float, reason: str) -> None:
 def creeping_rows(
     rows: ContactRows, triggered: Sequence[tuple[str, int, str]], before: Mapping[str, FrictionMode], slow: np.ndarray
 ) -> np.ndarray:
-    """Return a mask (r,) of the rows of sticking friction if some of it creeps because its rows are redundant.
+    """Return a mask (r,) of the rows of sticking friction if some of it, or a gap, creeps because rows are redundant.
 
     It then begins to slide, or another contact, such as the floor under a box in a gripper, gives way. Rows that slip
     faster than `slow` (r,), m/s, are left out. `before` are the states of the friction elements before the events
     `triggered`.
     """
     found, response = np.zeros(len(rows.W), dtype=bool), np.diag(rows.W)
-    creeping = {name for name, _, kind in triggered if kind == "creep"}
-    any_creeps = False
+    creeping = {name for name, _, kind in triggered if kind == CREEPS}
+    any_creeps = bool(creeping.difference(friction.name for friction in rows.friction_elements))
     for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
         mode, own = before.get(friction.name), element.rows
         if mode is None or mode.sticking_components is None or (response[own] == 0.0).any():
@@ -167,14 +168,16 @@ def without_creep(
 ) -> ContactState:
     """Return the contact state `before` with friction that creeps at time t (s) but no longer begins to slide.
 
-    A warning names this friction, one of those whose event functions `triggered` are zero.
+    A warning names this friction, one of those whose event functions `triggered` are zero. Gaps among them are no
+    longer watched.
     """
-    creeping = {name for name, _, kind in triggered if kind == "creep"}
+    creeping = {name for name, _, kind in triggered if kind == CREEPS}
     for friction in frictions:
         if friction.name in creeping:
             warn_of_creep(friction, t, "no loads satisfy Coulomb's law where it slips")
     modes = {name: replace(mode, creep=0.0) if name in creeping else mode for name, mode in before.friction.items()}
-    return replace(before, friction=modes)
+    watched = {key: limit for key, limit in before.creeping.items() if key[0] not in creeping}
+    return replace(before, friction=modes, creeping=watched)
 
 
 def _pairs_at_relative_rest(rows: ContactRows, solution: ContactModes) -> set[frozenset[str]]:

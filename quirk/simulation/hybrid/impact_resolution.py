@@ -28,6 +28,7 @@ from quirk.system.system import System
 
 from .contact_rows import ContactRows
 from .contact_states import CLOSED_GAP, ContactState, Impact, ImpactOutcome, SpeedLimits, opening_threshold
+from .creeping_gaps import CREEPS, CREPT, creep_limits
 from .friction_after_event import creeping_rows, friction_modes_after_event, without_creep
 from .frictional_contact import FrictionalContactSolver
 from .frictionless_contact import FrictionlessContactSolver, delassus_matrix
@@ -114,10 +115,13 @@ class ImpactResolver:
             return ImpactOutcome(y, ContactState(), {})
         rows = self._friction_rows(instant, y, kinematics, indices, acting) if acting else None
         speeds = self._speed_limits(instant, y, kinematics, indices, rows)
+        keys = [self._contact_points[c].key for c in indices]
+        # Rates of gaps that other rows hold are zero up to their creep.
+        creep = np.array([contact_state.creeping.get(key, 0.0) for key in keys]) * CREPT
         # A gap that has just closed must not decrease further, however small its rate.
-        threshold = np.where([self._contact_points[c].key in closing for c in indices], 0.0, speeds.round_off)
+        threshold = np.where([key in closing for key in keys], 0.0, np.maximum(speeds.round_off, creep))
         unloaded = {key[:2] for key in triggered if key[2] == "push"}
-        unloading = np.array([self._contact_points[c].key in unloaded for c in indices], dtype=bool)
+        unloading = np.array([key in unloaded for key in keys], dtype=bool)
         closed = ClosedGaps(indices, kinematics, speeds, threshold, unloading)
         outcome = self._outcome(instant, y, closed, rows, triggered, contact_state)
         if self._approach(instant, y, closed, outcome):
@@ -126,8 +130,12 @@ class ImpactResolver:
             other = self._outcome(instant, y, separating, rows, triggered, contact_state)
             outcome = outcome if self._approach(instant, y, closed, other) else other
         self._tolerate_penetration(instant, closed, outcome)
-        parts = self._gaps.parts.items()
-        outcome.contact_state.parts = {name: part for name, part in parts if outcome.contact_state.closed(name)}
+        parts, after = self._gaps.parts.items(), outcome.contact_state
+        after.parts = {name: part for name, part in parts if after.closed(name)}
+        if after.redundant:
+            limits = zip(speeds.separation.tolist(), speeds.round_off.tolist(), strict=True)
+            known, length = dict(zip(keys, limits, strict=True)), self._system.model.length
+            after.creeping = creep_limits(self._gaps, instant.kinematics(outcome.y), after, known, length)
         return outcome
 
     def approaching(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> frozenset[str]:
@@ -291,7 +299,7 @@ class ImpactResolver:
         )
         y, impulse = impact.y, impact.impulse
         loaded = [k for k, c in enumerate(indices) if self._is_loaded(c, at_rest)]
-        if (impact.rates[loaded] > speeds.round_off[loaded]).any():
+        if (np.abs(impact.rates[loaded]) > speeds.round_off[loaded]).any():
             held = [indices[k] for k in loaded]
             now = instant.kinematics(y).subset(held)
             y, stopping = frictionless.stop(t, y, held, now, W[np.ix_(loaded, loaded)], solver)
@@ -436,7 +444,8 @@ class ImpactResolver:
         try:
             modes, load_round_off, (y, stopping, _) = settled(rates) if found is None else found
         except SwitchingError:
-            if not creeping.any() or any(kind != "creep" for _, _, kind in triggered):
+            crept = creeping.any() or not contact_state.creeping.keys().isdisjoint(key[:2] for key in triggered)
+            if not crept or any(kind != CREEPS for _, _, kind in triggered):
                 raise
             return y, without_creep(t, contact_state, rows.friction_elements, triggered), {}
         shares = self._shares(rows, modes, load_round_off, indices)
@@ -506,7 +515,8 @@ class ImpactResolver:
                     row, opening_threshold(solution.z[row], max(largest, load_round_off[row]))
                 )
             elif not solution.active[row]:
-                potential = shares.reloading_force(row)
+                least = -opening_threshold(0.0, max(largest, load_round_off[row]))
+                potential = shares.tension_before_reload(row, least)
                 returns |= {} if potential is None else {key: potential}
         return loads, returns
 

@@ -315,17 +315,19 @@ class SharedContactLoads:
         own = zip(self._names, weights.T.tolist(), strict=True)
         return LoadShares(tuple((name, row, tuple(of)) for (name, row), of in own if max(map(abs, of)) > least))
 
-    def reloading_force(self, row: int) -> Shared | None:
-        """Return the monitored load of a closed contact without load whose row depends on sliding contacts.
+    def tension_before_reload(self, row: int, least: float) -> Shared | None:
+        """Return the monitored tension of a closed contact without load whose row depends on sliding contacts.
 
-        `row` is the index of its row. The contact is loaded again when this quantity becomes positive. The result is
-        None if the load stays zero.
+        `row` is the index of its row. The contact is loaded again when its load, the opposite of this quantity, exceeds
+        `least`, N. The result is None if the load stays zero.
         """
         weights = self._weights_of_reload(row)
         if weights is None:
             return None
         present = None if self._turning is None else self._turning.forces([row])
-        return Shared(None, "share", None, 0.0, self._names, (0.0,), (tuple(weights.tolist()),), present)
+        if present is not None:
+            present = replace(present, factors=tuple(-factor for factor in present.factors))
+        return Shared(None, "share", None, -least, self._names, (0.0,), (tuple((-weights).tolist()),), present)
 
     def _weights_of_reload(self, row: int) -> np.ndarray | None:
         """Return the weights (h,) of the multipliers in the load with which a contact without load is loaded again.

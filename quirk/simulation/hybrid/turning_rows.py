@@ -14,7 +14,7 @@ import numpy as np
 
 from quirk.constraints import Constraint, Contact
 from quirk.dynamics.contact.contact_modes import DEPENDENT
-from quirk.dynamics.contact.load_sharing import MIN_SHARE, LoadDistribution, load_subspaces
+from quirk.dynamics.contact.load_sharing import MIN_SHARE, LoadDistribution, coupled_groups, load_subspaces
 from quirk.dynamics.model.friction_normal_load import NormalLoad
 from quirk.forces.load_shares import ForcesOfRows, LeftOutRow, SharedRows
 
@@ -99,7 +99,13 @@ def turning_rows(
         redistributions[[kept[n] for n in own], k] = balances[own, row]
         redistributions[row, k] = 1.0
     arms = rows.arms
-    places = {row: n for n, row in enumerate(kept) if any(row in group for group in groups)}
+    # As bodies turn, other rows that are coupled with these come to share the load.
+    involved = {row for group in groups for row in group}.union(without_load)
+    turning = {
+        row for region in coupled_groups(rows.W, rows.elements) if involved.intersection(region) for row in region
+    }
+    fixed = {row for group in distribution.groups if group not in groups for row in group}
+    places = {row: n for n, row in enumerate(kept) if row in turning - fixed}
     places |= {row: len(kept) + k for k, row in enumerate([*left_out, *without_load])}
     compliance = tuple((rows.compliance / arms**2)[[*kept, *left_out, *without_load]].tolist())
     spare, idle = (tuple(map(left_out_row, those)) for those in (left_out, without_load))
@@ -126,11 +132,12 @@ def _is_fixed(rows: ContactRows, group: Sequence[int], contacts: Sequence[Constr
         return True
     by_pair = load_subspaces(rows.W, np.array(group))[0].shape[1] == rank
     parallel = np.linalg.svd(loads[:, :3], compute_uv=False)[1:].max(initial=0.0) <= np.sqrt(DEPENDENT) * sizes[0]
-    on_planes = all(row < rows.contact_count and _is_point_on_plane(contacts[row]) for row in group)
+    on_planes = all(row < rows.contact_count and is_point_on_plane(contacts[row]) for row in group)
     return by_pair and bool(parallel) and on_planes
 
 
-def _is_point_on_plane(constraint: Constraint) -> bool:
+def is_point_on_plane(constraint: Constraint) -> bool:
+    """Whether a constraint is the contact of a point or sphere with an unbounded plane."""
     if not isinstance(constraint, Contact) or constraint.parts is not None:
         return False
     kinds = {surface.kind for surface in constraint.surfaces}

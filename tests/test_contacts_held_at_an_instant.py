@@ -212,3 +212,46 @@ def test_a_box_that_slides_and_tips_between_plates_moves_alike_in_each_order_of_
         slides = slip > 1e-4
         mu = result.system[name].sliding_coefficient(0.0)
         assert np.abs(rub - mu * push)[slides].max(initial=0.0) < 1e-6, name
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize(
+    "heights", [((-0.06, 0.06), (0.03, 0.03)), ((-0.05, 0.05), (-0.05, 0.05)), ((0.0, 0.0), (0.02, 0.02))]
+)
+@pytest.mark.parametrize("lift", [Motion.polynomial([0, 0, 0.5]), Motion.rest_to_rest([0.1, 0.5], [0, 0.02])])
+def test_fingers_that_slide_up_a_standing_box_have_loads_inside_the_cones(held, heights, lift):
+    """Sliding friction is redistributed, too, as long as the motion remains the same."""
+    mu, mass, force = 0.9, 2.0, 9.81
+    box, items = box_on_floor([0.2, 0.2, 0.2], mass, 0.5)
+    car = Body.box("car", 1.0, [0.1, 0.1, 0.1], position=[0, 0, 0.5])
+    rail = Prismatic("rail", GROUND, car, axis="z")
+    items += [car, rail, Drive("lift", rail, lift)]
+    for side, (low, high) in zip((-1, 1), heights, strict=True):
+        finger = Body.box(f"finger {side}", 0.2, [0.04, 0.04, 0.04], position=[side * 0.12, 0, 0.1])
+        slide = Prismatic(f"slide {side}", car, finger, axis=[-side, 0, 0])
+        hold = (
+            Drive(f"hold {side}", slide, Motion.polynomial([0.0]))
+            if held and side < 0
+            else JointForce(f"press {side}", slide, force)
+        )
+        items += [finger, slide, hold]
+        for k, (y, z) in enumerate([(-0.06, low), (0.06, high)] if low == high else [(0, low), (0, high)]):
+            plane, point = surface.plane([-side * 0.02, 0, 0], [-side, 0, 0]), surface.point([side * 0.1, y, z])
+            pad = Contact(f"pad {side} {k}", finger, box, on_i=plane, on_j=point)
+            items += [pad, Friction(f"grip {side} {k}", pad, mu)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = quirk.simulate(quirk.System(items, gravity=[0, 0, -G]), 0.48, output=0.05)
+        names = [(item.name, item.on.name, item.coefficient) for item in items if isinstance(item, Friction)]
+        loads = {on: (result[on].force(), result[name].force()) for name, on, _ in names}
+    assert np.abs(result["box"].position - result["box"].position[0]).max() < 1e-12
+    for name, on, limit in names:
+        push, rub = (np.linalg.norm(load, axis=1) for load in loads[on])
+        assert (rub <= limit * push + 1e-6).all(), on
+        slides = np.linalg.norm(result[name].slip, axis=1) > 1e-5
+        assert rub[slides] == pytest.approx(limit * push[slides], abs=1e-9), on
+    assert min(result[on].force()[:, 2].min() for _, on, _ in names if on.startswith("foot")) > -1e-6
+    total = sum(push + rub for push, rub in loads.values())
+    assert total == pytest.approx(np.broadcast_to([0, 0, mass * G], total.shape), abs=1e-8)
+    pressed = sum(np.linalg.norm(loads[f"pad 1 {k}"][0], axis=1) for k in range(2))
+    assert pressed == pytest.approx(force, abs=1e-8)

@@ -68,23 +68,22 @@ def largest_margin_redistribution(
     spans, row = list[range](), 0
     for member in members:
         spans.append(range(row, row := row + len(member.own)))
-    divided = [k for k, member in enumerate(members) if member.divides]
-    loads, basis = np.zeros(COMPONENTS * len(divided)), np.zeros((COMPONENTS * len(divided), ways.shape[1]))
-    cones, balls, bearings = np.zeros(len(divided)), list[int](), list[BearingForces]()
+    loads, basis = np.zeros(COMPONENTS * len(members)), np.zeros((COMPONENTS * len(members), ways.shape[1]))
+    cones, balls, bearings = np.zeros(len(members)), list[int](), list[BearingForces]()
     # Constant limits are those of a common normal load, N, so that all margins are forces.
     common = max((static * load.value for static, load in limits.loads if isinstance(load, ConstantLoad)), default=0.0)
-    for n, k in enumerate(divided):
+    for k in range(len(members)):
         (static, load), contact = limits.loads[k], members[k].friction is None
-        first = COMPONENTS * n + (not contact)
+        first = COMPONENTS * k + (not contact)
         loads[first : first + len(spans[k])], basis[first : first + len(spans[k])] = present[spans[k]], ways[spans[k]]
         coefficient = members[k].coefficient if contact else static
         if isinstance(load, NormalLoad):
             forces, changes = load.bearings()
-            bearings.append(BearingForces(n, forces, changes @ directions))
+            bearings.append(BearingForces(k, forces, changes @ directions))
         elif not contact:
-            loads[COMPONENTS * n], coefficient = common, static * load.value / common
-        cones[n] = 1 / coefficient if 0 < coefficient < np.inf else 0.0
+            loads[COMPONENTS * k], coefficient = common, static * load.value / common
+        cones[k] = 1 / coefficient if 0 < coefficient < np.inf else 0.0
         if not contact and len(spans[k]) == BALL:
-            balls.append(n)
+            balls.append(k)
     found, _ = loads_of_largest_margin_with_joints(loads, basis, cones, balls, bearings)
     return np.asarray(np.linalg.lstsq(basis, found - loads, rcond=DEPENDENT)[0])

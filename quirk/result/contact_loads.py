@@ -378,7 +378,7 @@ class ContactLoads:
         drags, place = list[np.ndarray](), 0
         for contact in group:
             if contact.slides is not None:
-                drags.append(self._drag(contact, opening, row))
+                drags.append(drag(self._segment, contact.slides, opening.rate[list(contact.rubs)], row))
                 A[:, place] += self._matrix(opening, contact.rubs) @ drags[-1]
             place += 1 + len(contact.slips)
         return drags
@@ -390,18 +390,6 @@ class ContactLoads:
             forces = self._segment.dynamics.multipliers[:, model.joint_rows[name]] / self._arms[parts]
             largest = max(largest, float(np.abs(forces).max(initial=0.0)))
         return largest
-
-    def _drag(self, contact: ClosedContact, opening: ContactKinematics, row: int) -> np.ndarray:
-        """Return the friction force (d,) of a sliding contact along its d slip components, per unit of normal load.
-
-        `opening` contains the slip at output index `row`.
-        """
-        sliding, slip = contact.slides, opening.rate[list(contact.rubs)]
-        assert sliding is not None
-        ending = {} if sliding.begins else self._segment.dynamics.last_slip.get(row, {})
-        initial = ending.get(sliding.name, sliding.direction)
-        direction = friction_direction(slip.tolist(), initial, sliding.floor, sliding.begins)
-        return np.asarray(-sliding.coefficient * np.array(direction))
 
     def rows_of(self, group: Sequence[ClosedContact]) -> list[tuple[str, list[int]]]:
         """Return the contacts and sticking friction elements of a group that have constraint rows.
@@ -418,6 +406,17 @@ class ContactLoads:
             if isinstance(held, Sticking):
                 found.append((held.name, [one.slips[c] for c in held.which]))
         return found
+
+
+def drag(segment: Segment, sliding: Friction, slip: np.ndarray, row: int) -> np.ndarray:
+    """Return the force (d,) of sliding friction of a contact along its d slip components, per unit of normal load.
+
+    `slip` (d,) is the slip at output index `row` of the segment.
+    """
+    ending = {} if sliding.begins else segment.dynamics.last_slip.get(row, {})
+    initial = ending.get(sliding.name, sliding.direction)
+    direction = friction_direction(slip.tolist(), initial, sliding.floor, sliding.begins)
+    return np.asarray(-sliding.coefficient * np.array(direction))
 
 
 def _side_of(held: Sticking) -> int:

@@ -11,7 +11,8 @@ to their limits L_i.
 Limits of `Friction` depend on the loads of joints, which the redistributed forces z change: L = static N(z), with the
 coefficient of static friction and the normal load N. The distribution is a fixed point, z = argmin sum of c_i(z)
 f_i(z)^2 within the limits L(z), found by iteration. Where no distribution is within the limits, a warning is issued.
-Normal loads of sliding friction are those of the run, as they determine the motion.
+Normal loads of sliding friction are those of the run, as they determine the motion. Those of contacts change where no
+other distribution is within the limits, if the changes of friction do not affect the motion.
 """
 
 from __future__ import annotations
@@ -242,14 +243,12 @@ class StickingLoads:
                 loads = [each.get(friction.on.name, np.zeros((2, 3))) / unit for each in balancing.loads]
                 changes += [*np.reshape(loads, (len(loads), -1)).T]
                 goals += (added / unit).ravel().tolist()
-        movable = [member.divides or member.slides is not None for member in self._members]
-        changed = {row for span, moves in zip(spans, movable, strict=True) if moves for row in span}
-        columns = [d for d, row in enumerate(balancing.rows) if row in changed]
-        A = np.reshape(changes, (len(goals), len(balancing.rows)))[:, columns]
+        count = len(balancing.rows)
+        A = np.reshape(changes, (len(goals), len(balancing.loads)))[:, :count]
         # Loads that others do not share are those of the model already.
-        rows, found = np.abs(A).max(axis=1, initial=0.0) > MIN_SHARE, np.zeros(len(balancing.rows))
+        rows, found = np.abs(A).max(axis=1, initial=0.0) > MIN_SHARE, np.zeros(len(balancing.loads))
         if rows.any():
-            found[columns] = np.linalg.lstsq(A[rows], np.array(goals)[rows], rcond=MIN_SHARE)[0]
+            found[:count] = np.linalg.lstsq(A[rows], np.array(goals)[rows], rcond=MIN_SHARE)[0]
         return found
 
     def _shared(
@@ -261,7 +260,28 @@ class StickingLoads:
         unit of them, `balancing` are the loads that balance unit forces along these rows, and `limits` the limits of
         friction, at the state `state` of the bodies.
         """
-        groups, none = self._groups(ways, balancing, state), np.zeros(len(balancing.rows))
+        none = np.zeros(len(balancing.loads))
+        # As a rule sliding friction is that of the run, which has determined its work.
+        for fixed in (True, False) if balancing.sliding else (True,):
+            z, exceeding = self._shared_within(
+                self._groups(ways, balancing, state, fixed=fixed), none, present, ways, limits
+            )
+            if not exceeding:
+                break
+        return z, exceeding
+
+    def _shared_within(
+        self,
+        groups: list[tuple[list[int], list[int], np.ndarray]],
+        none: np.ndarray,
+        present: np.ndarray,
+        ways: np.ndarray,
+        limits: Limits,
+    ) -> tuple[np.ndarray, list[str]]:
+        """Return the result of `_shared` for the redistributions of `groups`, as returned by `_groups`.
+
+        `none` (d,) are zeros.
+        """
         if not groups:
             return none, self._beyond(present, limits(none))
         z, inside = self._least(none, present, ways, groups, limits)
@@ -283,11 +303,11 @@ class StickingLoads:
         """
         places = [place for member in self._members for place in member.own]
         arms = self._row_arms
-        present, ways = np.zeros(len(places)), np.zeros((len(places), len(balancing.rows)))
+        present, ways = np.zeros(len(places)), np.zeros((len(places), len(balancing.loads)))
         for k, place in enumerate(places):
             if place is not None:
                 present[k], ways[k] = multipliers[place] / arms[k], balancing.multipliers[:, place] / arms[k]
-        ways[balancing.rows] = np.eye(len(balancing.rows))
+        ways[balancing.rows, np.arange(len(balancing.rows))] = 1.0
         return present, ways
 
     def _least(
@@ -321,33 +341,42 @@ class StickingLoads:
         return z, inside and not self._beyond(present + ways @ z, bounds)
 
     def _groups(
-        self, ways: np.ndarray, balancing: BalancingLoads, state: State
+        self, ways: np.ndarray, balancing: BalancingLoads, state: State, *, fixed: bool = False
     ) -> list[tuple[list[int], list[int], np.ndarray]]:
-        """Return groups of members that share a load with each other or with joints.
+        """Return groups of members that share a load with each other or with joints, and of which not all slide.
 
         Each group consists of the indices of its members, the indices of their rows among all r rows, and a basis
-        (d, k) of the redistributions within the group that keep the normal loads of sliding friction. `ways` (r, d) are
-        the changes of the forces along all rows per unit force along each of the d rows that the model lacks, and
-        `balancing` the loads that balance these unit forces, at the state `state` of the bodies.
+        (d, k) of the redistributions within the group. They do not change the motion, in which sliding friction of
+        contacts is in proportion to their normal forces, nor the normal loads of sliding joints; with `fixed` they do
+        not change sliding friction. `ways` (r, d) are the changes of the forces along all rows per unit of each of the
+        d loads `balancing`, at the state `state` of the bodies.
         """
+        possible = self._keeping_motion(ways, balancing, state, fixed)
+        if not possible.shape[1]:
+            return []
         ends = np.cumsum([0, *(len(member.own) for member in self._members)]).tolist()
         spans = [list(range(*pair)) for pair in pairwise(ends)]
-        divided = [k for k, member in enumerate(self._members) if member.divides]
-        every = [row for k in divided for row in spans[k]]
-        free = [d for d, row in enumerate(balancing.rows) if row in every]
-        basis, found = np.linalg.qr(ways[:, free])[0], []
-        contacts = balancing.multipliers[:, self._sliding_contact_rows()]
-        kept = np.hstack([contacts, self._bearing_changes(balancing, state)])
-        for rows in groups_by_projector(basis @ basis.T, every, [spans[k] for k in divided]):
-            numbers = [k for k in divided if spans[k][0] in rows]
-            columns = [d for d in free if balancing.rows[d] in rows]
-            if columns:
-                _, sizes, right = np.linalg.svd(kept[columns].T)
-                directions = np.zeros((len(balancing.rows), len(columns) - int((sizes > MIN_SHARE).sum())))
-                directions[columns] = right[int((sizes > MIN_SHARE).sum()) :].T
-                if directions.shape[1]:
-                    found.append((numbers, rows, directions))
+        (basis, sizes), found = np.linalg.qr(ways @ possible), []
+        for rows in groups_by_projector(basis @ basis.T, range(len(ways)), spans):
+            numbers = [k for k, span in enumerate(spans) if span[0] in rows]
+            if all(self._members[k].slides is not None for k in numbers):
+                continue
+            _, within, right = np.linalg.svd(basis[rows], full_matrices=False)
+            found.append((numbers, rows, possible @ np.linalg.solve(sizes, right[within > 0.5].T)))
         return found
+
+    def _keeping_motion(self, ways: np.ndarray, balancing: BalancingLoads, state: State, fixed: bool) -> np.ndarray:
+        """Return a basis (d, k) of the redistributions that do not change the motion; see `_groups` for arguments."""
+        count, starts = len(balancing.rows), np.cumsum([0, *(len(member.own) for member in self._members)])
+        changes = ways[starts[balancing.sliding]]
+        changes[:, count:] -= np.eye(len(balancing.sliding))
+        accelerations = np.hstack([np.zeros((balancing.accelerations.shape[1], count)), balancing.accelerations.T])
+        others = balancing.multipliers[:, self._other_sliding_rows()].T
+        if fixed:
+            accelerations = np.eye(len(balancing.loads))[count:]
+        kept = np.vstack([changes, accelerations, others, self._bearing_changes(balancing, state).T])
+        _, sizes, right = np.linalg.svd(kept)
+        return np.asarray(right[int((sizes > MIN_SHARE).sum()) :].T)
 
     @cached_property
     def _largest_force(self) -> float:
@@ -362,20 +391,24 @@ class StickingLoads:
         """Lever arms (r,) of all rows; see `Gaps.arms`."""
         return self._gaps.arms[[number for member in self._members for number in member.numbers]]
 
-    def _sliding_contact_rows(self) -> list[int]:
-        """Return the indices of the model's rows whose multipliers are normal loads of sliding contacts."""
-        model = self._segment.model
+    def _other_sliding_rows(self) -> list[int]:
+        """Return the indices of the model's rows that are normal loads of sliding contacts which are not members."""
+        model, members = self._segment.model, {member.name for member in self._members}
         rubbed = {
             element.on.name for element, _ in model.forces if isinstance(element, Friction) and element.takes == NORMAL
         }
-        return [row for name in rubbed & {*model.joint_rows} for row in range(model.rows)[model.joint_rows[name]]]
+        return [
+            row
+            for name in (rubbed - members) & {*model.joint_rows}
+            for row in range(model.rows)[model.joint_rows[name]]
+        ]
 
     def _bearing_changes(self, balancing: BalancingLoads, state: State) -> np.ndarray:
         """Return the changes (d, k) of bearing forces on which the friction of sliding joints depends.
 
         They are those per unit force along each of the d rows that the model lacks, at a state of the bodies.
         """
-        found = [np.zeros((len(balancing.rows), 0))]
+        found = [np.zeros((len(balancing.loads), 0))]
         for friction in (element for element, _ in self._segment.model.forces if isinstance(element, Friction)):
             if friction.takes == NORMAL:
                 continue
@@ -393,8 +426,6 @@ class StickingLoads:
         for member, bound in zip(self._members, bounds, strict=True):
             own = forces[first : first + len(member.own)]
             first += len(member.own)
-            if member.slides is not None:
-                continue
             limit, across = bound, own
             if member.friction is None:
                 limit, across = min(own[0], 0.0) if len(own) == 1 else member.coefficient * own[0], own[1:]

@@ -37,7 +37,8 @@ class StickingMember:
     friction : friction element of the joint, or None for a contact
     coefficient : coefficient of static friction of the contact
     holding : name of the friction element of a contact that sticks
-    slides : friction element of a contact that slides, whose normal load is that of the run
+    slides : friction element of a contact that slides, in proportion to its normal load
+    rubs : indices of the slip components of a contact that slides among all gaps and slip components
     """
 
     name: str
@@ -47,11 +48,7 @@ class StickingMember:
     coefficient: float = 0.0
     holding: str | None = None
     slides: Friction | None = None
-
-    @property
-    def divides(self) -> bool:
-        """Whether the load can be redistributed: not of sliding contacts."""
-        return self.slides is None
+    rubs: tuple[int, ...] = ()
 
     @property
     def forces(self) -> list[tuple[str, slice]]:
@@ -114,7 +111,7 @@ def contact_members(
         held = contact.friction if contact.friction is not None and contact.slips else None
         static, holding = (0.0, None) if held is None else (held.static, held.name)
         rows = tuple(own.get(number) for number in numbers)
-        found.append(StickingMember(name, numbers, rows, None, static, holding, contact.slides))
+        found.append(StickingMember(name, numbers, rows, None, static, holding, contact.slides, contact.rubs))
     return found
 
 

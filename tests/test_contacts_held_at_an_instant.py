@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import quirk
 from quirk import GROUND, Body, Contact, Drive, Force, Friction, JointForce, Motion, Prismatic, Rope, surface
@@ -255,3 +256,42 @@ def test_fingers_that_slide_up_a_standing_box_have_loads_inside_the_cones(held, 
     assert total == pytest.approx(np.broadcast_to([0, 0, mass * G], total.shape), abs=1e-8)
     pressed = sum(np.linalg.norm(loads[f"pad 1 {k}"][0], axis=1) for k in range(2))
     assert pressed == pytest.approx(force, abs=1e-8)
+
+
+def touching(turn, reach, radius, height):
+    """Distance between a sphere and the base of a box that has turned about its edge, at a distance `reach` from it."""
+    return reach * np.sin(turn) + (radius - height) * np.cos(turn) - radius
+
+
+@pytest.mark.parametrize(
+    "motion",
+    [Motion.polynomial([0, 0, 0.05]), Motion.polynomial([0, 0, 0, 0.05]), Motion.rest_to_rest([0.05, 0.6], [0, 0.02])],
+)
+@pytest.mark.parametrize(("floor", "pads"), [(0.9, 0.1), (0.6, 0.3), (0.3, 0.6)])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_where_an_edge_of_a_box_is_lifted_the_weaker_friction_slides(motion, floor, pads, reverse):
+    """Two spheres lift one edge: the box pivots on its other feet, and slides on the spheres or on the floor."""
+    size, radius, reach = np.array([0.4, 0.3, 0.2]), 0.02, 0.36
+    box, items = box_on_floor(size, 2.0, floor)
+    lifter, lift = driven("lifter", 3.0, [reach - size[0] / 2, 0, -radius], "z", motion)
+    items += lift
+    for k, y in enumerate((-0.1, 0.1)):
+        on_box, ball = surface.plane([0, 0, -0.1], [0, 0, -1]), surface.sphere(radius, [0, y, 0])
+        pad = Contact(f"pad {k}", box, lifter, on_i=on_box, on_j=ball)
+        items += [pad, Friction(f"grip {k}", pad, pads)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = quirk.simulate(quirk.System(items[::-1] if reverse else items, gravity=[0, 0, -G]), 0.6, output=0.05)
+    begun = (result.time > 0.2) & (result.time < 0.5)
+    slides = {name: np.linalg.norm(result[name].slip, axis=1)[begun].min() > 1e-5 for name in ("rub 0", "grip 0")}
+    assert slides == {"rub 0": floor < pads, "grip 0": pads < floor}
+    name, contact, mu = ("rub 0", "foot 0", floor) if floor < pads else ("grip 0", "pad 0", pads)
+    rub, push = (np.linalg.norm(result[of].force(), axis=1)[begun] for of in (name, contact))
+    assert rub == pytest.approx(mu * push, rel=1e-9)
+    if (
+        floor > pads
+    ):  # the box turns by a about the edge of its feet that stick: reach sin a + (radius - s) cos a = radius
+        heights = [motion(t) for t in result.time]
+        turn = [brentq(touching, -0.01, 0.5, (reach, radius, s), xtol=1e-15) for s in heights]
+        x = size[0] / 2 * (np.cos(turn) - 1) - size[2] / 2 * np.sin(turn)
+        assert np.abs(result["box"].position[:, 0] - x).max() < 1e-8

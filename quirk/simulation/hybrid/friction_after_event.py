@@ -163,6 +163,24 @@ def creeping_rows(
     return found & any_creeps
 
 
+def creeps_on(
+    rows: ContactRows, modes: ContactModes, creeping: np.ndarray, rates: np.ndarray, slow: np.ndarray
+) -> bool:
+    """Whether friction that creeps neither stops in the contact modes `modes` nor slides on against its force.
+
+    `creeping` (r,) is the mask of its rows, `rates` (r,) are their slip in these modes, and `slow` (r,), m/s, is the
+    slip that counts as zero. Friction of contacts that open is left out.
+    """
+    for element, e in zip(rows.elements, modes.slip_directions, strict=True):
+        own, loaded = element.rows, element.contact is None or bool(modes.active[element.contact])
+        if not creeping[own].all() or not loaded:
+            continue
+        backward = np.linalg.norm(rates[own]) if e is None else -float(rates[own] @ e)
+        if backward > slow[own].max():
+            return True
+    return False
+
+
 def without_creep(
     t: float, before: ContactState, frictions: Sequence[StickSlip], triggered: Sequence[tuple[str, int, str]]
 ) -> ContactState:

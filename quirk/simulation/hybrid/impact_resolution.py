@@ -29,7 +29,7 @@ from quirk.system.system import System
 from .contact_rows import ContactRows
 from .contact_states import CLOSED_GAP, ContactState, Impact, ImpactOutcome, SpeedLimits, opening_threshold
 from .creeping_gaps import CREEPS, CREPT, creep_limits
-from .friction_after_event import creeping_rows, friction_modes_after_event, without_creep
+from .friction_after_event import creeping_rows, creeps_on, friction_modes_after_event, without_creep
 from .frictional_contact import FrictionalContactSolver
 from .frictionless_contact import FrictionlessContactSolver, delassus_matrix
 from .impact_sequence import SEQUENTIAL, Strike, sequential_impacts, sum_of_impulses
@@ -439,8 +439,8 @@ class ImpactResolver:
         if creeping.any():
             with suppress(SwitchingError):
                 found = settled(np.where(creeping, 0.0, rates))
-            if found is not None and (np.abs(found[2][2]) > SLIP_FLOOR * slow)[creeping].any():
-                found = None  # friction cannot stop the creep
+            if found is not None and creeps_on(rows, found[0], creeping, found[2][2], SLIP_FLOOR * slow):
+                found = None
         try:
             modes, load_round_off, (y, stopping, _) = settled(rates) if found is None else found
         except SwitchingError:

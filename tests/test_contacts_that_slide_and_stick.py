@@ -191,3 +191,18 @@ def test_a_guided_box_that_jams_between_walls_stays_at_rest(seed):
     assert len(result.events) == 0
     assert np.abs(result["box"].velocity).max() < 1e-12
     assert all(result[f"f{k}"].sticking.all() for k in range(4))
+
+
+@pytest.mark.parametrize("mass", [1e-3, 2.0])
+def test_a_box_that_slides_back_at_once_has_one_event(mass):
+    """All four feet turn round at the same instant."""
+    mu, pull = 0.2, 5.0
+    box = Body.box("box", mass, [0.2, 0.2, 0.1], position=[0, 0, 0.05], velocity=[1.0, 0, 0])
+    items = [box, Force("pull", box, [-pull * mass, 0, 0], point=[0, 0, -0.05])]
+    for k, (x, y) in enumerate([(1, 1), (1, -1), (-1, 1), (-1, -1)]):
+        foot = Contact(f"foot {k}", GROUND, box, on_i=surface.plane(), on_j=surface.point([0.1 * x, 0.1 * y, -0.05]))
+        items += [foot, Friction(f"rub {k}", foot, mu)]
+    result = quirk.simulate(quirk.System(items, gravity=[0, 0, -G]), 0.5, output=0.1)
+    assert [(event.name, event.direction) for event in result.events] == [("rub 0", 1)]
+    assert result.events[0].time == pytest.approx(1 / (pull + mu * G), rel=1e-9)
+    assert result["box"].velocity[-1, 0] == pytest.approx(-(pull - mu * G) * (0.5 - result.events[0].time), rel=1e-9)

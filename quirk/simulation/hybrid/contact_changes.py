@@ -43,8 +43,8 @@ def changed_frictions(
     """Return the friction elements that change between two contact states, as pairs of a name and a direction.
 
     Friction of a contact that opens or closes is not listed. Friction elements that share a limit of sticking are
-    listed once, because they begin to slide, or to stick, in one event; those that come to stick between the same two
-    bodies, too.
+    listed once, because they begin to slide, or to stick, in one event; those that come to stick, or that slide back,
+    between the same two bodies, too.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def changed_frictions(
     """
     of_name = {friction.name: friction for friction in frictions}
     found: list[tuple[str, int]] = []
-    stopped = set[frozenset[str]]()
+    stopped, reversed_ = set[frozenset[str]](), set[frozenset[str]]()
     for group in _groups(before, after):
         first = [name for name in group if triggered is None or name in triggered]
         for name in (*first, *group) if first else ():
@@ -64,11 +64,14 @@ def changed_frictions(
             on, pair = friction.on.name, frozenset(body.name for body in friction.bodies)
             if on in contacts and not (before.held(on) and after.held(on)):
                 continue
-            direction = _change_of(before.friction[name], after.friction.get(name))
+            former = before.friction[name]
+            direction = _change_of(former, after.friction.get(name))
             if direction != 0:
-                if direction == OPENS or pair not in stopped:
+                slid = former.sticking_components is None
+                known = stopped if direction == CLOSES else reversed_ if slid else set[frozenset[str]]()
+                if pair not in known:
                     found.append((name, direction))
-                stopped.update([pair] if direction == CLOSES else [])
+                known.add(pair)
                 break
     return found
 

@@ -215,11 +215,16 @@ class Contacts:
             elif name not in self._frictions.names:
                 found[name] = CLOSES if kind in (MEETS, RETURNS, HOLDS, TAUTENS) else OPENS
         found |= changed_frictions(before, after, self._frictions.elements, self.names, kinds)
-        for friction in self._frictions.elements:
-            # Bodies that slide back at once begin to slide again.
-            mode = after.friction.get(friction.name)
-            if kinds.get(friction.name) == "slip" and mode is not None and mode.sticking_components is None:
-                found.setdefault(friction.name, OPENS)
+        pairs = {
+            friction.name: frozenset(body.name for body in friction.bodies) for friction in self._frictions.elements
+        }
+        slid = {pairs[name] for name, direction in found.items() if direction == OPENS and name in pairs}
+        for name, pair in pairs.items():
+            # Two bodies that slide back at once begin to slide again.
+            mode, ends = after.friction.get(name), kinds.get(name) == "slip"
+            if ends and mode is not None and mode.sticking_components is None and pair not in slid:
+                found.setdefault(name, OPENS)
+                slid.add(pair)
         return list(found.items())
 
     def check(

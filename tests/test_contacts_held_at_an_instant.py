@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from studies import study
 
 import quirk
 from quirk import GROUND, Body, Contact, Drive, Force, Friction, JointForce, Motion, Prismatic, Rope, surface
@@ -67,7 +68,7 @@ def test_a_fork_that_lifts_a_box_with_a_smooth_start_carries_it_with_all_its_pad
 
 @pytest.mark.parametrize("motion", SMOOTH[:2])
 @pytest.mark.parametrize("mu", [0, 0.5])
-@pytest.mark.parametrize("spread", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("spread", study([0.5, 0.0, 1.0], 1))
 @pytest.mark.parametrize("corners", [CORNERS, [(-1, -1), (1, -1), (0, 1)]])
 def test_taut_ropes_that_lift_a_box_with_a_smooth_start_all_carry_it(motion, mu, spread, corners):
     """The loads are those of statics, of least norm; the box does not swing, and the feet open."""
@@ -134,9 +135,9 @@ def pusher(order, mu_floor, mu_pads, pads, motion):
 
 
 @pytest.mark.parametrize("motion", [Motion.polynomial([0, 0, 0.4]), Motion.polynomial([0, 0, 0, 0.5])])
-@pytest.mark.parametrize("mu_pads", [0.3, 0.7])
+@pytest.mark.parametrize("mu_pads", study([0.3, 0.7], 1))
 @pytest.mark.parametrize("pads", [[(-0.14, -0.04), (0.14, -0.04)], [(-0.1, -0.05), (0.1, -0.05), (0, 0.05)]])
-@pytest.mark.parametrize("order", [None, 1])
+@pytest.mark.parametrize("order", study([None, 1], 1))
 def test_friction_of_a_plate_that_pushes_a_box_takes_no_load_off_the_floor(motion, mu_pads, pads, order):
     """Nothing moves the box along the plate: its pads only push, so that the floor carries the whole weight."""
     mu, mass, plate = 0.3, 2.0, 3.0
@@ -217,17 +218,18 @@ def test_a_box_that_slides_and_tips_between_plates_moves_alike_in_each_order_of_
 
 @pytest.mark.parametrize("held", [False, True])
 @pytest.mark.parametrize(
-    "heights", [((-0.06, 0.06), (0.03, 0.03)), ((-0.05, 0.05), (-0.05, 0.05)), ((0.0, 0.0), (0.02, 0.02))]
+    ("left", "right"),
+    study([((-0.06, 0.06), (0.03, 0.03)), ((-0.05, 0.05), (-0.05, 0.05)), ((0.0, 0.0), (0.02, 0.02))], 1),
 )
 @pytest.mark.parametrize("lift", [Motion.polynomial([0, 0, 0.5]), Motion.rest_to_rest([0.1, 0.5], [0, 0.02])])
-def test_fingers_that_slide_up_a_standing_box_have_loads_inside_the_cones(held, heights, lift):
+def test_fingers_that_slide_up_a_standing_box_have_loads_inside_the_cones(held, left, right, lift):
     """Sliding friction is redistributed, too, as long as the motion remains the same."""
     mu, mass, force = 0.9, 2.0, 9.81
     box, items = box_on_floor([0.2, 0.2, 0.2], mass, 0.5)
     car = Body.box("car", 1.0, [0.1, 0.1, 0.1], position=[0, 0, 0.5])
     rail = Prismatic("rail", GROUND, car, axis="z")
     items += [car, rail, Drive("lift", rail, lift)]
-    for side, (low, high) in zip((-1, 1), heights, strict=True):
+    for side, (low, high) in zip((-1, 1), (left, right), strict=True):
         finger = Body.box(f"finger {side}", 0.2, [0.04, 0.04, 0.04], position=[side * 0.12, 0, 0.1])
         slide = Prismatic(f"slide {side}", car, finger, axis=[-side, 0, 0])
         hold = (
@@ -265,7 +267,14 @@ def touching(turn, reach, radius, height):
 
 @pytest.mark.parametrize(
     "motion",
-    [Motion.polynomial([0, 0, 0.05]), Motion.polynomial([0, 0, 0, 0.05]), Motion.rest_to_rest([0.05, 0.6], [0, 0.02])],
+    study(
+        [
+            Motion.polynomial([0, 0, 0.05]),
+            Motion.polynomial([0, 0, 0, 0.05]),
+            Motion.rest_to_rest([0.05, 0.6], [0, 0.02]),
+        ],
+        1,
+    ),
 )
 @pytest.mark.parametrize(("floor", "pads"), [(0.9, 0.1), (0.6, 0.3), (0.3, 0.6)])
 @pytest.mark.parametrize("reverse", [False, True])

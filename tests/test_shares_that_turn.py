@@ -190,3 +190,33 @@ def test_accelerations_are_those_of_the_dense_reference(seed, pinned):
         ]
         np.testing.assert_allclose(run[0], dense.linear, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(run[1], dense.angular, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kinds", ["sp", "ps", "ss", "pp"])
+def test_feet_rub_while_a_pushed_box_strikes_a_mass_and_tips(kinds):
+    """The pads that push share their load; where it needs no other row, the feet beside them keep their own loads."""
+    size, speed, mu = np.array([0.3, 0.3, 0.2]), 0.6, 0.5
+    box = quirk.Body.box("box", 3.0, size, position=[0, 0, 0.1], velocity=[speed, 0, 0])
+    plate = quirk.Body.box("plate", 3.0, [0.02, 0.2, 0.2], position=[-0.16, 0, 0.1], velocity=[speed, 0, 0])
+    free = quirk.Body.box("free", 1.0, [0.02, 0.2, 0.2], position=[0.17, 0, 0.1])
+    rail = quirk.Prismatic("rail", quirk.GROUND, plate, axis="x")
+    parts = [box, plate, free, rail, quirk.Drive("drive", rail, quirk.Motion.constant_rate(speed))]
+    parts.append(quirk.Prismatic("guide", quirk.GROUND, free, axis="x"))
+    for k, (x, y) in enumerate([(-1, -1), (-1, 1), (1, -1), (1, 1)]):
+        point = quirk.surface.point([0.15 * x, 0.15 * y, -0.1])
+        foot = quirk.Contact(f"foot {k}", quirk.GROUND, box, on_i=quirk.surface.plane(), on_j=point)
+        parts += [foot, quirk.Friction(f"rub {k}", foot, mu)]
+    for k, (kind, y) in enumerate(zip(kinds, (-0.06, 0.06), strict=True)):
+        face, point = quirk.surface.plane([0.01, 0, 0], [1, 0, 0]), quirk.surface.point([-0.15, y, -0.023])
+        back, ball = quirk.surface.plane([-0.15, 0, 0], [-1, 0, 0]), quirk.surface.sphere(0.01, [0, y, -0.023])
+        ends = (plate, box, face, point) if kind == "p" else (box, plate, back, ball)
+        parts.append(quirk.Contact(f"pad {k}", ends[0], ends[1], on_i=ends[2], on_j=ends[3]))
+        front, tip = quirk.surface.plane([0.15, 0, 0], [1, 0, 0]), quirk.surface.point([-0.01, y, 0.04])
+        parts.append(quirk.Contact(f"tip {k}", box, free, on_i=front, on_j=tip))
+    result = quirk.simulate(quirk.System(parts, gravity=[0, 0, -9.81]), 0.03, output=0.01)
+    loads = [np.linalg.norm(result[f"foot {k}"].force()[-1]) for k in range(4)]
+    rubs = [np.linalg.norm(result[f"rub {k}"].force()[-1]) for k in range(4)]
+    assert rubs == pytest.approx(mu * np.array(loads), rel=1e-9, abs=1e-9)
+    # The values for pads of one kind, with and without a second tip.
+    assert loads == pytest.approx([4.5548, 4.5548, 0, 0], abs=1e-3)
+    assert result["box"].angular_velocity[-1, 1] == pytest.approx(0.2943, abs=1e-4)

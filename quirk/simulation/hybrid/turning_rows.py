@@ -100,7 +100,7 @@ def turning_rows(
         redistributions[row, k] = 1.0
     arms = rows.arms
     # As bodies turn, other rows that are coupled with these come to share the load.
-    involved = {row for group in groups for row in group}.union(without_load)
+    involved = {row for group in groups for row in group}
     turning = {
         row for region in coupled_groups(rows.W, rows.elements) if involved.intersection(region) for row in region
     }

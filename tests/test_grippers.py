@@ -7,7 +7,7 @@ import pytest
 from studies import study
 
 import quirk
-from quirk import GROUND, Body, Contact, Friction, surface
+from quirk import GROUND, Body, Contact, Friction, Prismatic, Revolute, surface
 
 FINGER_POINTS = {1: [(0, 0)], 2: [(0, 0.04), (0, -0.04)], 3: [(0.04, 0.04), (-0.04, 0.04), (0, -0.04)]}
 FLOOR_POINTS = {
@@ -169,3 +169,57 @@ def test_ropes_that_are_taut_lift_a_box_smoothly(ropes, size):
     np.testing.assert_allclose(result["box"].position[:, 2] - height / 2, risen, atol=1e-8)
     np.testing.assert_allclose(result["box"].orientation[-1, 0], 1.0, rtol=1e-9)
     assert not any(result.active(f"foot {k}")[-1] for k in range(4))
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-6, 1e-3])
+@pytest.mark.parametrize("mu", [0.0, 0.6])
+@pytest.mark.parametrize("pads", [2, 4])
+@pytest.mark.parametrize("gravity", [0.0, G])
+def test_pads_that_touch_share_a_load_that_comes_later_alike(gap, mu, pads, gravity):
+    """Two mirror images of a finger press a box that is held, with a force that grows from zero."""
+    box = Body.box("box", 1.0, [0.1, 0.1, 0.3])
+    parts = [box, quirk.Fixed("hold", GROUND, box)]
+    corners = [(-0.03, 0), (0.03, 0)] if pads == 2 else [(-0.03, -0.03), (0.03, -0.03), (0.03, 0.03), (-0.03, 0.03)]
+    for side in (-1, 1):
+        finger = Body.box(f"finger {side}", 0.2, [0.02, 0.02, 0.02], position=[0, side * (0.06 + gap), 0])
+        slide = Prismatic(f"slide {side}", GROUND, finger, axis=[0, -side, 0])
+        parts += [
+            finger,
+            slide,
+            quirk.JointForce(f"press {side}", slide, lambda t, x, v: 20.0 * np.clip(t / 0.1, 0, 1)),
+        ]
+        for k, (x, z) in enumerate(corners):
+            face, point = surface.plane([0, -side * 0.01, 0], [0, -side, 0]), surface.point([x, side * 0.05, z])
+            pad = Contact(f"pad {side} {k}", finger, box, on_i=face, on_j=point)
+            parts += [pad, *([Friction(f"grip {side} {k}", pad, mu)] if mu else [])]
+    result = quirk.simulate(quirk.System(parts, gravity=[0, 0, -gravity]), 0.3, output=0.05)
+    names = [f"pad {side} {k}" for side in (-1, 1) for k in range(pads)]
+    assert all(result.active(name)[-1] for name in names)
+    loads = np.array([result[name].force()[-1, 1] for name in names])
+    assert np.abs(loads) == pytest.approx(20.0 / pads, rel=1e-9)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_pads_at_rest_without_gravity_share_a_load_alike(order):
+    """The friction of a box on a hinge, between two fingers, sticks until a torque reaches its limit."""
+    box = Body.box("box", 1.0, [0.2, 0.1, 0.2])
+    hinge, arms, mu, force = Revolute("hinge", GROUND, box, point=[0, 0, 0], axis="y"), (0.01, 0.05), 0.5, 20.0
+    torque = quirk.JointTorque("torque", hinge, lambda t, a, w: 1.5 * np.clip(t - 0.5, 0, 1))
+    parts = [box, hinge, torque]
+    for side in (-1, 1):
+        finger = Body.box(f"finger {side}", 0.2, [0.02, 0.02, 0.02], position=[0, side * 0.061, 0])
+        slide = Prismatic(f"slide {side}", GROUND, finger, axis=[0, -side, 0])
+        parts += [finger, slide, quirk.JointForce(f"press {side}", slide, force)]
+        for k in order:
+            face, point = surface.plane([0, -side * 0.01, 0], [0, -side, 0]), surface.point([arms[k], side * 0.05, 0])
+            pad = Contact(f"pad {side} {k}", finger, box, on_i=face, on_j=point)
+            parts += [pad, Friction(f"grip {side} {k}", pad, mu)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = quirk.simulate(quirk.System(parts), 1.4, output=0.1)
+        loads = {(side, k): np.abs(result[f"pad {side} {k}"].force()[:, 1]) for side in (-1, 1) for k in (0, 1)}
+    early = (result.time > 0.3) & (result.time < 0.8)
+    assert np.array([*loads.values()])[:, early] == pytest.approx(force / 2, rel=1e-9)
+    # At the limit the outer pads carry all of the load.
+    slip = next(event.time for event in result.events if event.direction == 1)
+    assert slip == pytest.approx(0.5 + 2 * force * mu * arms[1] / 1.5, rel=1e-6)

@@ -32,9 +32,10 @@ from ..forces.slip_direction import friction_direction
 from ..system.system import System
 from .segment import Segment
 
-# A gap counts as closed below CLOSED times the size of the system, or CLOSED rad. Its rate counts as zero below STILL
-# times the largest speed, or times the speed after a free fall over the size of the system.
-CLOSED, STILL = 1e-9, 1e-8
+# A gap counts as closed below CLOSED times the size of the system, or CLOSED rad: more than the depth at which a run
+# notes that a contact without load closes. Its rate counts as zero below STILL times the largest speed, or times the
+# speed that gravity and loads cause over the size of the system.
+CLOSED, STILL = 1.5e-9, 1e-8
 # A closed contact without constraint rows or friction force does not stick if its slip exceeds this fraction of these
 # speeds. The fraction exceeds that at which friction with redundant rows begins to slide in a run.
 SLIPS = 1e-6
@@ -126,7 +127,7 @@ class ContactLoads:
         rates = np.abs([opening.rate for opening in self._openings]).max(axis=0)
         state = self._segment.state
         speed = np.abs(state.velocity).max() + length * np.abs(state.angular_velocity).max()
-        slow = STILL * (speed + np.sqrt(np.linalg.norm(self._system.gravity) * length))
+        slow = STILL * (speed + np.sqrt(self._loads_per_mass * length))
         placed = {one.name: one for one, _ in model.joint_bodies}
         acting = {element.name: element for element, _ in model.forces}
         found = []
@@ -195,7 +196,13 @@ class ContactLoads:
         motion = np.concatenate([linear, angular], axis=-1)
         (opening,) = self._gaps.accelerations(float(segment.instants[0]), y, segment.angles[0], [number], motion)
         scale = np.abs(linear).max() + length * np.abs(angular).max() + speed**2 / length
-        return bool(opening > STILL * (scale + np.linalg.norm(self._system.gravity)) * unit / length)
+        return bool(opening > STILL * (scale + self._loads_per_mass) * unit / length)
+
+    @cached_property
+    def _loads_per_mass(self) -> float:
+        """Acceleration, m/s^2, by gravity and constraint loads, in comparison with which others are round-off."""
+        loads = np.abs(self._segment.dynamics.multipliers).max(initial=0.0)
+        return float(np.linalg.norm(self._system.gravity) + loads / self._segment.model.mass.sum())
 
     def _slips(self, friction: Friction, side: int | None) -> tuple[int, ...]:
         """Return the indices of the slip components of a friction element on one side of the first surface.

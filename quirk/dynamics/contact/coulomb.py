@@ -45,6 +45,8 @@ def solve_coulomb(
     noise: np.ndarray | float = 0.0,
     compliance: np.ndarray | float = 1.0,
     unloading: Iterable[int] = (),
+    *,
+    impact: bool = False,
 ) -> ContactModes | None:
     """Return contact modes that satisfy all inequalities, with their forces, or None if the search fails.
 
@@ -59,19 +61,21 @@ def solve_coulomb(
     noise : (r,) round-off of w
     compliance : (r,) relative compliances of the rows, for dependent contacts
     unloading : indices of the rows of contacts whose load has just fallen to zero
+    impact : whether the forces are impulses; each of them must be within the limits of friction, not only some
+        distribution of them
     """
     every = np.ones(len(q))
     problem = ContactProblem(W, q, elements, noise * every, compliance * every, frozenset(unloading))
     parts, solutions = uncoupled_problems(problem, contacts), list[ContactModes]()
     for part in parts:
-        modes = _solve(part.problem, part.contacts)
+        modes = _solve(part.problem, part.contacts, impact)
         if modes is None:
             return None
         solutions.append(modes)
     return joined(parts, solutions, problem)
 
 
-def _solve(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | None:
+def _solve(problem: ContactProblem, contacts: Sequence[int], impact: bool) -> ContactModes | None:
     """Return the solution of a contact problem whose rows are all coupled, as described in `solve_coulomb`."""
     elements = problem.elements
     dependent = bool(elements) and rows_are_dependent(problem, contacts)
@@ -79,7 +83,8 @@ def _solve(problem: ContactProblem, contacts: Sequence[int]) -> ContactModes | N
         modes = modes_with_all_sticking(problem, contacts)
         if modes is None:
             modes = modes_without_compliance(problem, contacts)
-            modes = None if modes is None else with_others_sticking(problem, contacts, modes)
+            if modes is not None and not impact:
+                modes = with_others_sticking(problem, contacts, modes)
         if modes is not None:
             return with_limit_reached(problem, contacts, modes)
     modes = search_from_guesses(problem, contacts)

@@ -241,7 +241,13 @@ def _rebounds(part: UncoupledProblem, bouncing: np.ndarray) -> tuple[ContactMode
     problem = part.problem
     for kept in np.linspace(1.0, 0.0, RESTITUTION_STEPS + 1) if bouncing.any() else (1.0,):
         modes = solve_coulomb(
-            problem.W, problem.q - kept * bouncing, part.contacts, problem.elements, problem.noise, problem.compliance
+            problem.W,
+            problem.q - kept * bouncing,
+            part.contacts,
+            problem.elements,
+            problem.noise,
+            problem.compliance,
+            impact=True,
         )
         if modes is None:
             continue

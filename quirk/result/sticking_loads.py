@@ -260,12 +260,10 @@ class StickingLoads:
         unit of them, `balancing` are the loads that balance unit forces along these rows, and `limits` the limits of
         friction, at the state `state` of the bodies.
         """
-        none = np.zeros(len(balancing.loads))
         # As a rule sliding friction is that of the run, which has determined its work.
         for fixed in (True, False) if balancing.sliding else (True,):
-            z, exceeding = self._shared_within(
-                self._groups(ways, balancing, state, fixed=fixed), none, present, ways, limits
-            )
+            groups = self._groups(ways, balancing, state, fixed=fixed)
+            z, exceeding = self._shared_within(groups, present, ways, limits)
             if not exceeding:
                 break
         return z, exceeding
@@ -273,15 +271,12 @@ class StickingLoads:
     def _shared_within(
         self,
         groups: list[tuple[list[int], list[int], np.ndarray]],
-        none: np.ndarray,
         present: np.ndarray,
         ways: np.ndarray,
         limits: Limits,
     ) -> tuple[np.ndarray, list[str]]:
-        """Return the result of `_shared` for the redistributions of `groups`, as returned by `_groups`.
-
-        `none` (d,) are zeros.
-        """
+        """Return the result of `_shared` for the redistributions of `groups`, as returned by `_groups`."""
+        none = np.zeros(ways.shape[1])
         if not groups:
             return none, self._beyond(present, limits(none))
         z, inside = self._least(none, present, ways, groups, limits)
@@ -343,8 +338,9 @@ class StickingLoads:
     def _groups(
         self, ways: np.ndarray, balancing: BalancingLoads, state: State, *, fixed: bool = False
     ) -> list[tuple[list[int], list[int], np.ndarray]]:
-        """Return groups of members that share a load with each other or with joints, and of which not all slide.
+        """Return the groups of members that share a load with each other or with joints.
 
+        Groups in which all contacts slide are left out, because the run has determined their loads.
         Each group consists of the indices of its members, the indices of their rows among all r rows, and a basis
         (d, k) of the redistributions within the group. They do not change the motion, in which sliding friction of
         contacts is in proportion to their normal forces, nor the normal loads of sliding joints; with `fixed` they do

@@ -16,8 +16,8 @@ from quirk.forces.joint_friction import JointFriction
 from ..model.friction_normal_load import NormalLoad
 from .contact_modes import DEPENDENT, ContactModes, FrictionElement
 
-# Relative compliance of sticking friction of contacts that share a load with sliding contacts: it takes no more of the
-# load than the normal forces cannot carry.
+# Factor on the compliance of sticking friction that shares a load with sliding contacts. It is large, so that friction
+# takes only the part of the load that normal forces cannot carry.
 YIELDING = 1e4
 # Least diagonal entry or element of the projector onto load redistributions for which rows share load; and least change
 # of a bearing force, per unit force or of the largest change, that is not round-off.
@@ -151,10 +151,10 @@ def joint_compliances(frictions: Sequence[JointFriction], length: float) -> np.n
 def beside_sliding(
     W: np.ndarray, contacts: Sequence[int], elements: Sequence[FrictionElement], compliance: np.ndarray
 ) -> np.ndarray:
-    """Return the relative compliances (r,) with which sticking friction beside sliding contacts takes least load.
+    """Return the relative compliances (r,) of the rows, with a large one for sticking friction beside sliding contacts.
 
-    In groups of rows that share a load, and of which some contacts slide, sticking friction then takes only what normal
-    forces cannot carry.
+    This concerns groups of rows that share a load and contain a sliding contact. Their sticking friction takes only the
+    part of the load that normal forces cannot carry.
 
     Parameters
     ----------

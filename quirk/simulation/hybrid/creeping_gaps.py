@@ -45,11 +45,8 @@ def creep_limits(
     length : characteristic length of the system, m
     """
     number = {point.key: c for c, point in enumerate(gaps.contact_points)}
-    spare = [number[key] for key in state.redundant]
-    if not spare:
-        return {}
     kept, found = _kept_rows(gaps, state), {}
-    for c in spare:
+    for c in (number[key] for key in state.redundant):
         separation, round_off = speeds[gaps.contact_points[c].key]
         limit = max(CREEP * separation, ABOVE_ROUND_OFF * round_off)
         if abs(kinematics.rate[c]) < limit < separation and not _depends_for_good(gaps, kinematics, c, kept, length):

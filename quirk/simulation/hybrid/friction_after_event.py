@@ -166,7 +166,7 @@ def creeping_rows(
 def creeps_on(
     rows: ContactRows, modes: ContactModes, creeping: np.ndarray, rates: np.ndarray, slow: np.ndarray
 ) -> bool:
-    """Whether friction that creeps neither stops in the contact modes `modes` nor slides on against its force.
+    """Whether friction that creeps slips although it sticks in the contact modes `modes`, or backward where it slides.
 
     `creeping` (r,) is the mask of its rows, `rates` (r,) are their slip in these modes, and `slow` (r,), m/s, is the
     slip that counts as zero. Friction of contacts that open is left out.

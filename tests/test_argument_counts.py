@@ -70,3 +70,25 @@ def test_a_default_in_place_of_the_rate_is_an_error():
     says = r"called as f\(t, state\), failed at the initial state.*f\(t, displacement, rate\) has 3 arguments without"
     with pytest.raises(InputError, match=says):
         quirk.System([PUCK, RAIL, joint(lambda t, x, k=2.0: -k * x)])
+
+
+@pytest.mark.parametrize("law", [
+    lambda x, v: -2.0 * x,
+    lambda x, v, k=2.0: -k * x,
+    lambda displacement, rate: -2.0 * displacement,
+])  # fmt: skip
+def test_two_arguments_that_are_no_time_and_state_are_refused(law):
+    with pytest.raises(
+        InputError, match=r"(x, v|displacement, rate)\)\. A function of two .*: write f\(t, displacement, rate\)"
+    ):
+        joint(law)
+
+
+@pytest.mark.parametrize("law", [
+    lambda time, now: -2.0 * np.sin(time),
+    lambda _t, state: 3.0,
+    lambda x, v: -2.0 * v["rail"].travel,
+    lambda x, v: (lambda: -2.0 * v["rail"].travel)(),
+])  # fmt: skip
+def test_two_arguments_of_which_one_may_be_a_time_or_state_are_accepted(law):
+    quirk.simulate(quirk.System([PUCK, RAIL, joint(law)]), 0.1)

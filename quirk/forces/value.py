@@ -17,7 +17,7 @@ from ..autodiff.numerical import by_interpolation
 from ..errors import InputError
 from ..functions.expression import function_of
 from ..functions.motion import Motion, as_motion
-from ..functions.user_function import check_arguments, of_floats, takes_state
+from ..functions.user_function import check_arguments, check_state_arguments, of_floats, takes_state
 from ..util import validate
 
 # Form of the call of a function of the whole state, for messages.
@@ -68,6 +68,7 @@ class Value:
         check_arguments(owner, argument, value, self.forms)
         self.of_state = takes_state(value, names)
         if self.of_state:
+            check_state_arguments(owner, argument, value, call)
             self.form, self.sizes = STATE_CALL, ()
         self.function = value if callable(value) else None
         self.constant = None if callable(value) else validate.array(owner, argument, value, shape)

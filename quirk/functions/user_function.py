@@ -9,7 +9,9 @@ single run of it records the operations for all times.
 
 from __future__ import annotations
 
+import dis
 import inspect
+import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -152,6 +154,32 @@ def check_arguments(owner: str, argument: str, function: Any, forms: Mapping[str
         raise InputError(
             f"{owner}: {argument} must be a function {' or '.join(forms)}; got a function with {count} argument"
             f"{'' if count == 1 else 's'} without a default (arguments with a default keep it)"
+        )
+
+
+def check_state_arguments(owner: str, argument: str, function: Any, call: str) -> None:
+    """Raise an InputError for a function with two arguments that are certainly not a time and a state.
+
+    This is so if the function does not read its second argument, and the name of the first one is not that of a time,
+    as in ``lambda x, v: -k * x``, which would silently be called with the time as x.
+
+    Parameters
+    ----------
+    owner, argument : object and argument, for errors
+    function : function that is called as ``f(t, state)`` because it has two arguments without a default
+    call : the other form in which a function may be called
+    """
+    function = python_of(function)
+    if type(function) is not types.FunctionType:
+        return
+    code = function.__code__
+    first, second = code.co_varnames[:2]
+    reads = {step.argval for step in dis.get_instructions(code) if step.opname.startswith("LOAD")}
+    reads_second = second in reads or second in code.co_cellvars
+    if not reads_second and not re.match("_|t|now|clock", first, re.IGNORECASE):
+        raise InputError(
+            f"{owner}: {argument} is a function of ({first}, {second}). A function of two arguments is called as "
+            f"f(t, state): write {call} for a function of these, or call the first argument t for one of the time"
         )
 
 

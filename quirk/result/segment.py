@@ -131,6 +131,11 @@ class Segment:
             self._recording = None
         self.changed = changed
 
+    def take_record(self, other: Segment) -> None:
+        """Take over what `record` has stored in `other`, a segment with the same motion."""
+        self.dynamics, self.residuals, self.constraint_power = other.dynamics, other.residuals, other.constraint_power
+        self.distances, self.contact_loads = other.distances, other.contact_loads
+
     @property
     def recorded(self) -> bool:
         """Whether accelerations, loads, residuals and power were stored by `record` during the run."""

@@ -112,5 +112,7 @@ def _moved(segment: Segment, system: System, configuration: Configuration, chang
     plant, changes = system.plant_for(configuration), (segment.switched, segment.replaced)
     affected = tuple(dict.fromkeys((*segment.changed, *changed)))
     moved = Segment(plant, segment.time, segment.flat, segment.turns, segment.rank, changes, affected)
-    moved.last_slip = segment.last_slip
+    moved.last_slip, moved.before_events = segment.last_slip, segment.before_events
+    if segment.recorded:
+        moved.take_record(segment)
     return moved

@@ -182,6 +182,7 @@ class Run:
         self._version, self._warned, self._switches = 0, False, system.switches
         self._outside, self._noticed, self._must_recompile = OutsideChanges(system, self._watched), 0, False
         self._history = InputHistory(self.inputs, start, keep=self._keep is not None)
+        self._sampler.histories.append(self._history)
         # Whether events watch loads of joints, and no warning has said yet that the motion does not determine one.
         self._watches_loads = any(map(is_load_of_joint, self._factory.guards))
         self._interval = start, 0.0, 0
@@ -417,7 +418,7 @@ class Run:
 
         `branch` is the branch of the snapshot, or None if the states stored so far do not lead there and are discarded.
         """
-        histories = self._history, self._sampler.history
+        histories = self._sampler.histories
         if branch is not None:
             self._branches.return_to(branch, self._time)
             for history in histories:
@@ -457,9 +458,8 @@ class Run:
                 stacklevel=outside(),
             )
         segments, status = self._run.segments, "stopped" if self._run.stopped else "completed"
-        histories = self._history, self._sampler.history
         system, segments = as_driven(
-            self.system, segments, self._run.configurations, histories, self._sampler.changed()
+            self.system, segments, self._run.configurations, self._sampler.histories, self._sampler.changed()
         )
         events = [event for event in self._run.happenings if event.time <= self._time]
         result = Result(system, segments, self.statistics, status, events, [self._factory.options])

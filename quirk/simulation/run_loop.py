@@ -150,7 +150,7 @@ class _SimulatedRun:
         whole, segments = system, run.segments
         if isinstance(run, HybridRun):
             changed = self._sampler.changed()
-            whole, segments = as_driven(system, segments, run.configurations, [self._sampler.history], changed)
+            whole, segments = as_driven(system, segments, run.configurations, self._sampler.histories, changed)
         return Result(whole, segments, statistics, status, run.happenings, [factory.options])
 
     def unwritten(self, checkpoint: Checkpoint, error: WriteError) -> SimulationError:

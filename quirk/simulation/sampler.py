@@ -17,13 +17,15 @@ from ..dynamics.user_functions import functions_of
 from ..errors import InputError
 from ..functions.changes import Changes
 from ..integrators import Breaks, IntegrationError
+from ..result.segment import Segment
+from ..system.configuration import Configuration
 from ..system.system import System
 from ..util import validate
 from .controller_memory import memories_of
 from .hybrid.changed_parts import ChangedParts
 from .hybrid.event_processing import CALLS_SWITCH
 from .hybrid.hybrid_run import HybridRun
-from .input_history import InputHistory
+from .input_history import InputHistory, as_driven
 from .present_violations import PresentViolations
 from .run_inputs import Inputs, checked_input
 from .run_present import Present, SampledState
@@ -50,6 +52,7 @@ class Sampler:
     ----------
     system : the system, with elements whose parameters can be set
     inputs, history : the inputs, and their values so far
+    histories : values so far of all inputs of the run, including those set by the caller of a `Run`
     next : time of the next call, s, or infinity
     """
 
@@ -70,6 +73,7 @@ class Sampler:
         self.inputs = Inputs(system, names, "Sampled", copies=copies)
         self.system, self._start, self._breaks, self._marks = self.inputs.system, start, breaks, marks
         self.history = InputHistory(self.inputs, start, keep=keep)
+        self.histories = [self.history]
         parts = {part.name: part for part in self.system}
         self._sampled = self.system.sampled
         self._functions = [sampled.in_system(parts) for sampled in self._sampled]
@@ -93,6 +97,7 @@ class Sampler:
         in_python : user functions of the model that must not be compiled, a list that may grow
         """
         self._run = run
+        run.following = self.followed
         if not self._sampled:
             return
         for memory in dict.fromkeys(self._memories):
@@ -165,6 +170,14 @@ class Sampler:
             if isinstance(constraint, Unilateral):
                 functions += [(f"{constraint}", gap.source) for gap in constraint.gaps if gap.source is not None]
         return tuple(dict.fromkeys(title for title, function in functions if changes(function)))
+
+    def followed(self, segment: Segment, configuration: Configuration) -> tuple[System, Segment]:
+        """Return the system whose inputs follow their recorded values over time, and a segment for it; see `as_driven`.
+
+        `configuration` contains the active constraints and forces of the segment.
+        """
+        system, [moved] = as_driven(self.system, [segment], [configuration], self.histories, self.changed())
+        return system, moved
 
     def snapshot(self) -> tuple[Any, ...]:
         """Return all data required to continue the calls, including the attributes of functions that are objects."""

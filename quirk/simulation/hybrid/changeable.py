@@ -6,7 +6,8 @@ depend on functions with modified data are therefore computed during the run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from quirk.analysis.contact.contact_kinematics import Gaps
 from quirk.constraints.unilateral import Unilateral
@@ -19,9 +20,14 @@ from quirk.forces import Friction
 from quirk.functions.changes import Changes
 from quirk.result.contact_loads import ContactLoads
 from quirk.result.segment import Segment
+from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
 from .event_functions import other_called_functions
+
+# Function that returns, for a segment of a run and its active constraints and forces, the system whose inputs follow
+# their recorded values over time, and the segment for this system; see `as_driven`.
+Following: TypeAlias = Callable[[Segment, Configuration], tuple[System, Segment]]
 
 
 class Changeable:
@@ -64,14 +70,31 @@ class Changeable:
             self._parts[key] = tuple(dict.fromkeys(titles))
         return self._parts[key]
 
-    def record(self, segment: Segment) -> None:
-        """Compute and store the quantities of a segment that depend on data which later events may modify."""
-        titles = dict.fromkeys(title for event in self._changes for title in self.changed_titles(segment.plant, event))
+    def record(self, segment: Segment, configuration: Configuration, following: Following | None) -> None:
+        """Compute and store the quantities of a segment that depend on data which later events may modify.
+
+        Nothing is stored if some of these data have been modified since the first state of the segment.
+
+        Parameters
+        ----------
+        segment, configuration : the segment, with its active constraints and forces
+        following : see `HybridRun`; None if the run has no inputs
+        """
+        titles = tuple(
+            dict.fromkeys(title for event in self._changes for title in self.changed_titles(segment.plant, event))
+        )
         if not titles:
             return
-        if self._solver is None or self._solver.model is not segment.model:
-            self._solver = segment.plant.solver(self._beside)
-        segment.record(self._solver, tuple(titles))
+        system, evaluated = (self._system, segment) if following is None else following(segment, configuration)
+        if evaluated.changed:
+            segment.changed = tuple(dict.fromkeys((*segment.changed, *titles)))
+            return
+        if self._solver is None or self._solver.model is not evaluated.model:
+            self._solver = evaluated.plant.solver(self._beside)
+        evaluated.record(self._solver, titles)
         if self._has_contacts:
-            frictions = [force for force in self._system.forces if isinstance(force, Friction)]
-            segment.contact_loads = ContactLoads(self._system, Gaps(self._system, frictions), segment)
+            frictions = [force for force in system.forces if isinstance(force, Friction)]
+            evaluated.contact_loads = ContactLoads(system, Gaps(system, frictions), evaluated)
+        if evaluated is not segment:
+            segment.take_record(evaluated)
+            segment.changed = titles

@@ -26,6 +26,7 @@ from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
 from ..watched_loads import check_watched_loads, is_load_of_joint, warn_of_watched_loads
+from .changeable import Following
 from .changed_parts import ChangedParts
 from .contact_states import ContactState
 from .event_actions import EventState
@@ -79,6 +80,8 @@ class HybridRun:
     happenings : records of events and impacts so far
     stopped : whether an event has ended the run
     trail : record of all integration steps and events, for sensitivities, or None
+    following : function that gives a segment whose inputs follow their recorded values, see `Following`; None without
+        inputs
     """
 
     def __init__(self, system: System, factory: RunFactory, rows: RowFile | None = None) -> None:
@@ -97,6 +100,7 @@ class HybridRun:
         self._stale: dict[str, None] = {}
         self.stopped = False
         self.trail = StepHistory() if factory.trailing else None
+        self.following: Following | None = None
 
     def start(self, point: RestartPoint) -> None:
         """Start from a restart point, and compute the impacts at closed contacts whose surfaces approach each other."""
@@ -233,14 +237,12 @@ class HybridRun:
         `by_event` states whether an event ends the segment.
         """
         segments = self._completed.segments
-        count, last = len(segments), segments[-1] if segments else None
+        last = segments[-1] if segments else None
         self._close_segment()
         self._completed.is_open = False
-        for segment in segments[max(count - 1, 0) :]:
-            if segment is last:
-                continue
-            mark_events([segment], self._factory.settings.start, ended=by_event)
-            self._changeable.record(segment)
+        if segments and segments[-1] is not last:
+            mark_events(segments[-1:], self._factory.settings.start, ended=by_event)
+            self._changeable.record(segments[-1], self._completed.configurations[-1], self.following)
 
     def _close_segment(self) -> None:
         """End the present segment; states stored later belong to the next segment."""

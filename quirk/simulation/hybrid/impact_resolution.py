@@ -40,9 +40,9 @@ from .speed_limits import ContactInstant, largest_speed, slip_limit, speed_limit
 # The contact state of a closed gap without load is computed again when the gap falls below minus this value, relative
 # to the length of the system or in rad.
 IDLE_GAP = 1e-9
-# A contact may open from a gap below -PENETRATION, relative to the length of the system or in rad. If it needs longer
-# than SLOW_OPENING times the free-fall time over the length of the system to reach zero, negative gaps down to its
-# present depth plus PENETRATION cause no event.
+# A contact may open from a gap below -PENETRATION, relative to the length of the system or in rad, and more where the
+# bodies are further from the origin. If it needs longer than SLOW_OPENING times the free-fall time over the length of
+# the system to reach zero, negative gaps down to its present depth plus PENETRATION cause no event.
 PENETRATION, SLOW_OPENING = 1e-14, 1e-12
 # Angle, rad, between rim and plane below which the rim counts as flat on the plane.
 FLAT_ANGLE = 1e-6
@@ -289,7 +289,7 @@ class ImpactResolver:
         if self._sequential:
             impact = self._sequential_impact(instant, y, closed, strike)
         else:
-            limits = speeds.rebound, speeds.separation, closed.impact_speeds
+            limits = self._rebound_limits(closed), speeds.separation, closed.impact_speeds
             impact = frictionless.impact(t, y, indices, kinematics, W, limits, solver)
         staying = np.flatnonzero(impact.rates <= np.maximum(speeds.round_off, speeds.separation))
         rest = W[np.ix_(staying, staying)]
@@ -311,6 +311,16 @@ class ImpactResolver:
         point = self._contact_points[c]
         row, _ = contact_state.loaded.get(point.constraint.name, (None, 0.0))
         return row == self._gaps.row_of(point)
+
+    def _rebound_limits(self, closed: ClosedGaps) -> np.ndarray:
+        """Return the approach speeds (c,) of the gaps `closed` below which simultaneous impacts have no rebound.
+
+        This includes rebounds that would open the gap so slowly that it stays closed.
+        """
+        restitution, limits = self._restitution[closed.indices], closed.speeds.rebound
+        return np.maximum(
+            limits, np.divide(closed.speeds.separation, restitution, out=np.copy(limits), where=restitution > 0)
+        )
 
     def _sequential_impact(self, instant: ContactInstant, y: np.ndarray, closed: ClosedGaps, strike: Strike) -> Impact:
         """Return the outcome of a sequence of impacts at the closed gaps `closed`; see `sequential_impacts`.
@@ -381,7 +391,8 @@ class ImpactResolver:
         if closes and self._sequential:
             return self._sequential_impact(instant, y, closed, strike)
         if closes or frictional.slips_at_infinite_friction(rows, noise):
-            return frictional.impact(solver, t, y, rows, limits, self._restitution[indices], noise)
+            limits_together = arms * self._rebound_limits(closed)
+            return frictional.impact(solver, t, y, rows, limits_together, self._restitution[indices], noise)
         return Impact(y, {}, rates)
 
     def _state_at_rest(
@@ -482,21 +493,22 @@ class ImpactResolver:
         """
         names = [point.constraint.name for point in self._contact_points]
         values, before = closed.kinematics.value, closed.kinematics.rate
+        far = float(np.abs(self._system.model.auxiliary.state(outcome.y).position).max(initial=0.0))
+        thresholds = PENETRATION * self._units * max(1.0, far / self._system.model.length)
         penetrating = []
         for row, c in enumerate(closed.indices):
-            threshold = PENETRATION * self._units[c]
             unmoved = names[c] not in outcome.impulse or before[c] >= -closed.speeds.round_off[row]
-            by_round_off = abs(values[c]) <= threshold and unmoved
-            if (values[c] < -threshold or by_round_off) and names[c] not in outcome.contact_state.loaded:
+            by_round_off = abs(values[c]) <= thresholds[c] and unmoved
+            if (values[c] < -thresholds[c] or by_round_off) and names[c] not in outcome.contact_state.loaded:
                 penetrating.append(c)
         if not penetrating:
             return
         rates, speeds = instant.kinematics(outcome.y).rate, closed.speeds
         for c in penetrating:
-            threshold, depth, row = PENETRATION * self._units[c], max(-values[c], 0.0), closed.indices.index(c)
-            slow = rates[c] * self._units[c] * SLOW_OPENING < max(depth, threshold) * speeds.free_fall[row]
+            depth, row = max(-values[c], 0.0), closed.indices.index(c)
+            slow = rates[c] * self._units[c] * SLOW_OPENING < max(depth, thresholds[c]) * speeds.free_fall[row]
             if slow or rates[c] <= speeds.round_off[row]:
-                outcome.contact_state.tolerated_gaps[self._contact_points[c].key] = float(depth + threshold)
+                outcome.contact_state.tolerated_gaps[self._contact_points[c].key] = float(depth + thresholds[c])
 
     def _monitored_loads(
         self, closed: list[int], solution: ContactModes, load_round_off: np.ndarray, shares: SharedContactLoads

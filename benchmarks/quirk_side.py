@@ -9,13 +9,11 @@ from quirk.integrators import TABLEAUX, Breaks, Statistics
 
 import quirk
 from quirk.dynamics.model.joint_angles import angles_at
-from quirk.dynamics.sparse.kernels.evaluate import evaluate
-from quirk.dynamics.sparse.kernels.recursion_solve import accelerate, recursive
 from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun
 from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
 from quirk.dynamics.sparse.stepping.rhs import SparseFlow
 from quirk.dynamics.sparse.stepping.run_state import Settings
-from quirk.dynamics.sparse.stepping.runge_kutta import runge_kutta_steps
+from quirk.dynamics.sparse.stepping.runge_kutta import runge_kutta_steps, stage_slope
 from quirk.jit.compilation import entry
 
 from .measure import FULL, Effort, Task, timed
@@ -23,33 +21,45 @@ from .measure import FULL, Effort, Task, timed
 NAME = "QuIRK"
 # More steps than any run here takes.
 ENDLESS = 10**9
+# Relative round-off of the accelerations of one state, evaluated in two ways.
+SAME = 1e-9
 
 
 @entry
-def _repeat(count, mechanism, y, ydot):
+def _repeat(count, mechanism, settings, run, y, ydot):
     """Evaluate the accelerations `count` times, as the stages of a step do, without calls from Python."""
     for _ in range(count):
-        if recursive(mechanism):
-            accelerate(mechanism, 0.0, y, ydot)
-        else:
-            evaluate(mechanism, 0.0, y, 0.0, 0.0, ydot)
+        stage_slope(mechanism, settings, run, 0.0, y, ydot, False, False)
 
 
 def evaluations(system: quirk.System) -> Task:
     """Return the task of evaluating all accelerations at the initial state."""
-    solver = system.plant.solver()
+    course, settings = _course(system, "RK4", 1e-3)
+    solver = course.solver
     y = solver.slots.state_to_lanes(system.initial_state().pack())
-    solver.settle(y, 0.0)
-    ydot = np.empty_like(y)
+    exact, ydot = solver.rates(0.0, y).copy(), np.empty_like(y)
 
     def run(count: int) -> None:
-        _repeat(count, solver.mechanism, y, ydot)
+        _repeat(count, solver.mechanism, settings, course.run, y, ydot)
 
+    run(1)
+    if not np.allclose(ydot, exact, rtol=0.0, atol=SAME * np.abs(exact).max()):
+        raise RuntimeError("the stages of a step have other accelerations than System.acceleration")
     return run
 
 
 def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task:
     """Return the task of one step with projection; each step continues the last one."""
+    course, settings = _course(system, method, step)
+
+    def run(count: int) -> None:
+        runge_kutta_steps(course.solver.mechanism, course.method.stepper.record, settings, course.run, count)
+
+    return run
+
+
+def _course(system: quirk.System, method: str, step: float) -> tuple[CompiledRun, Settings]:
+    """Return a compiled run with steps of fixed length, s, at the initial state, and its settings."""
     solver, state = system.plant.solver(), system.initial_state()
     flow = SparseFlow(solver, state, 0.0, on_constraints=True)
     settings = Settings(
@@ -60,11 +70,7 @@ def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task
     course = CompiledRun(solver, TABLEAUX[method], settings, breaks, np.zeros(0), Statistics(), ())
     course.enter(flow, 0.0, state.pack(), angles, ResumePoint())
     course.proceed()
-
-    def run(count: int) -> None:
-        runge_kutta_steps(solver.mechanism, course.method.stepper.record, settings, course.run, count)
-
-    return run
+    return course, settings
 
 
 def runs(system: quirk.System, duration: float, method: str, rtol: float) -> Task:

@@ -44,6 +44,8 @@ from quirk.system.system import System
 # SLIP_FLOOR: fraction of the rest speed of contacts below which the direction of slip is undefined. Bodies that begin
 # to slide come to rest again if they slide back at this floor, unless their slip has exceeded FASTER times the floor.
 SLIP_FLOOR, FASTER = 1e-2, 2.0
+# Slip that drivers prescribe ends below this multiple of the floor, because it does not pass zero if it ends smoothly.
+VANISHED = 1e-4
 # The law of the onset of sliding (`friction_direction`) holds for slip up to this multiple of FASTER times the floor.
 KEEPS = 2.0
 # ENDS: with a constant friction limit and several slip components, slip keeps its direction below this multiple of the
@@ -76,6 +78,7 @@ class FrictionMode:
     is_ending : for friction of constant magnitude: whether the slip is so slow that its direction is kept until it
         vanishes
     ending_speed : slip, m/s, below which the direction of slip is kept
+    is_prescribed : whether drivers and other constraints prescribe a component of the slip
     slip_direction : (d,) unit vector of slip at the last evaluation
     slides_since : time, s, at which sliding began; NaN if it sticks
     """
@@ -91,6 +94,7 @@ class FrictionMode:
     position: tuple[float, ...] | None = None
     is_ending: bool = False
     ending_speed: float = 0.0
+    is_prescribed: bool = False
     slip_direction: tuple[float, ...] = field(default=(), compare=False)
     slides_since: float = field(default=np.nan, compare=False)
 
@@ -178,7 +182,9 @@ class FrictionModes:
                 quantity, what = mode.margin, "cone"
             else:
                 slides = slides or friction.takes != CONSTANT
-                quantity, what = _slip_quantity(friction, mode, -mode.reversal_speed), "slip"
+                ends = VANISHED * mode.floor if mode.is_prescribed else 0.0
+                level = -mode.reversal_speed if mode.reversal_speed > 0 else ends
+                quantity, what = _slip_quantity(friction, mode, level), "slip"
                 if mode.reversal_speed > 0 or mode.is_ending:
                     faster = _slip_quantity(friction, mode, mode.floor if mode.is_ending else FASTER * mode.floor)
                     speed = Dimension.SPEED
@@ -399,6 +405,8 @@ def sliding_mode(
     floor: float,
     before: FrictionMode | None,
     load: LoadShares,
+    speed: float,
+    prescribed: bool,
 ) -> FrictionMode:
     """Return the sliding state of a friction element.
 
@@ -412,6 +420,8 @@ def sliding_mode(
     floor : slip, m/s, below which the direction of the friction force is constant
     before : previous state of the element, or None
     load : rows that determine the normal load
+    speed : slip after the event, m/s, also where it counts as zero because it creeps
+    prescribed : whether friction cannot change some component of the slip
     """
     e = found.slip_directions[k]
     assert e is not None
@@ -424,7 +434,7 @@ def sliding_mode(
         and _is_ending(sliding_before, element.slip_speed)
     )
     if sliding_before is not None and _begins_still(sliding_before, element, heading, side, floor):
-        return replace(sliding_before, slip_direction=heading, load_rows=load)
+        return replace(sliding_before, slip_direction=heading, load_rows=load, is_prescribed=prescribed)
     level = ENDS * floor if element.slip_speed >= (1 - ROUND_OFF) * FASTER * ENDS * floor else floor
     if (
         slips
@@ -434,10 +444,11 @@ def sliding_mode(
         and _keeps_direction(friction, sliding_before, heading, ends, level == floor)
     ):
         # Continued sliding reuses the compiled model if its load is shared as before.
-        return replace(sliding_before, slip_direction=heading, load_rows=load)
+        return replace(sliding_before, slip_direction=heading, load_rows=load, is_prescribed=prescribed)
     # Slip that begins without an event of its load was not held, as rows were redundant.
     creeps = before is not None and (before.sticking_components is None or slips)
     creep = before.creep if before is not None and creeps else None
+    begins = not slips and speed < (1 - ROUND_OFF) * FASTER * floor
     if ends:
         assert before is not None
         level = before.ending_speed
@@ -447,10 +458,11 @@ def sliding_mode(
         heading,
         floor,
         side,
-        reversal_speed=0.0 if slips else floor,
+        reversal_speed=floor if begins else 0.0,
         slip_direction=heading,
         load_rows=load,
         creep=creep,
         is_ending=ends,
         ending_speed=level,
+        is_prescribed=prescribed,
     )

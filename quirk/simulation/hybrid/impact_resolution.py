@@ -440,7 +440,7 @@ class ImpactResolver:
 
         def settled(rates: np.ndarray) -> tuple[ContactModes, np.ndarray, tuple[np.ndarray, Any, np.ndarray]]:
             modes, load_round_off = frictional.contact_modes(
-                solver, t, y, angles, rows, rates, SLIP_FLOOR * slow, at_limit, sliding, unloading
+                solver, t, y, angles, rows, rates, SLIP_FLOOR * slow, at_limit, sliding, unloading, ended
             )
             modes = _with_loads_that_return(modes, rows, loaded_again)
             return modes, load_round_off, frictional.stop(solver, t, y, rows, modes.independent)
@@ -453,14 +453,14 @@ class ImpactResolver:
             if found is not None and creeps_on(rows, found[0], creeping, found[2][2], SLIP_FLOOR * slow):
                 found = None
         try:
-            modes, load_round_off, (y, stopping, _) = settled(rates) if found is None else found
+            modes, load_round_off, (y, stopping, rates) = settled(rates) if found is None else found
         except SwitchingError:
             crept = creeping.any() or not contact_state.creeping.keys().isdisjoint(key[:2] for key in triggered)
             if not crept or any(kind != CREEPS for _, _, kind in triggered):
                 raise
             return y, without_creep(t, contact_state, rows.friction_elements, triggered), {}
         shares = self._shares(rows, modes, load_round_off, indices)
-        friction_modes = friction_modes_after_event(t, rows, modes, slow, contact_state, shares)
+        friction_modes = friction_modes_after_event(t, rows, modes, slow, rates, contact_state, shares)
         friction_modes = self._frictions.with_positions(
             friction_modes, contact_state.friction, solver.model.auxiliary.state(y)
         )

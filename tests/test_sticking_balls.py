@@ -283,3 +283,24 @@ def test_what_has_no_derivative_is_refused_and_axes_are_not_chosen():
     _, ball = pendulum()
     with pytest.raises(quirk.InputError, match="friction against its rotation about any axis: leave out coordinate"):
         quirk.JointFriction("f", ball, coulomb=1.0, sticking=True, coordinate="rotation")
+
+
+@pytest.mark.parametrize("phase", study([0.0, 0.7, 1.4, 2.1, 2.8, 3.5], 2))
+@pytest.mark.parametrize("across", [0.0, 1e-12, 1e-9])
+def test_slip_that_passes_through_zero_ends(across, phase):
+    """A torque about one axis reverses the slip, so that it does not turn on the way; a hinge moves alike."""
+    motions = {}
+    for kind in (quirk.Spherical, quirk.Revolute):
+        body = Body("body", 2.0, 0.05 * np.eye(3))
+        axis = {"axis": "x"} if kind is quirk.Revolute else {}
+        joint = kind("joint", GROUND, body, point=[0, 0, 0], **axis)
+        friction = quirk.JointFriction("friction", joint, coulomb=1.0, sticking=True)
+        torque = [Motion.sinusoid(1.4, 9.0, phase), across, 0.0]
+        system = quirk.System([body, joint, friction, quirk.Torque("torque", body, torque, frame="inertial")])
+        motions[kind] = result = quirk.simulate(system, 1.5, output=0.02)
+        assert np.diff(result.power.work["friction"]).max() < 1e-12
+    ball, hinge = motions.values()
+    assert ball.events.time == pytest.approx(hinge.events.time, abs=1e-7)
+    assert list(ball.events.direction) == list(hinge.events.direction)
+    end = [run["body"].angular_velocity[-1, 0] for run in motions.values()]
+    assert end[0] == pytest.approx(end[1], abs=1e-6)

@@ -192,8 +192,8 @@ class FrictionModes:
                         EventFunction((friction.name, 0, "faster"), f"{friction}", faster, 1, True, dimension=speed)
                     )
                 elif _renews_direction(friction):
+                    # Slip that passes exactly through zero does not turn, and is slow too briefly to be noticed.
                     found += _turning_events(friction, mode)
-                    continue
                 elif friction.slip.size > 1:
                     part = parts.get(friction.on.name, 0)
                     found.append(_passing_event(friction.on_part(part), mode))

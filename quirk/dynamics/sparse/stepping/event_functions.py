@@ -42,6 +42,8 @@ MOST_CROSSINGS = 16384
 # Entries per recorded event: time, index of the function, direction (rising or falling), and total energy.
 WHEN, WHICH, WAY, TOTAL = range(4)
 NOTED = 4
+# The index recorded for a crossing in the direction that is not watched is this value minus the index of the function.
+UNWATCHED = -1
 # Kinds of sign changes of event functions: by a zero crossing, or by a jump of the state.
 AT_ZERO, BY_A_JUMP = 1, 2
 

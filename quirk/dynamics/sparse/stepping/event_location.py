@@ -24,6 +24,7 @@ from .event_functions import (
     MOST_CROSSINGS,
     MOST_SAMPLES,
     SAMPLES,
+    UNWATCHED,
     WatchedTables,
     energy,
 )
@@ -135,7 +136,10 @@ def first_action(mechanism: Mechanism, stepper: Any, settings: Settings, run: Ru
 
 @kernel
 def note_crossings(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int) -> bool:
-    """Record the zero crossings of event function e in the step; return whether a crossing triggers an action."""
+    """Record the zero crossings of event function e in the step; return whether a crossing triggers an action.
+
+    Crossings in the direction that is not watched are recorded, too, because the rest of the step may be discarded.
+    """
     watched, since, acts = run.watched, run.clock.t, False
     while run.counts.happened < MOST_CROSSINGS:
         t = next_crossing(mechanism, stepper, settings, run, e, watched.side[e], since)
@@ -144,6 +148,7 @@ def note_crossings(mechanism: Mechanism, stepper: Any, settings: Settings, run: 
         side = -watched.side[e]
         watched.side[e], since = side, t
         if watched.direction[e] * side < 0.0:
+            record_crossing(run, UNWATCHED - e, t, side, math.nan)
             continue
         if watched.acts[e] == 0:
             between(mechanism, stepper, settings, run, t, watched.state)

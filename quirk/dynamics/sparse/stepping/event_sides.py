@@ -34,7 +34,8 @@ AHEAD, LEAST_AHEAD = 1e-4, 256.0
 def record_crossing(run: RunState, e: int, t: float, direction: float, total: float) -> None:
     """Record that event function e crosses zero at time t (s), with total energy `total`, J.
 
-    `direction` is 1 if the function rises and -1 if it falls.
+    `direction` is 1 if the function rises and -1 if it falls. For a crossing in the direction that is not watched, e is
+    UNWATCHED minus the index of the function.
     """
     o = NOTED * run.counts.happened
     put(run.watched.crossings, o + WHEN, t)

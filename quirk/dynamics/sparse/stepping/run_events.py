@@ -9,7 +9,7 @@ import numpy as np
 from quirk.events.names import Reading
 
 from ..solver.solver import Solver
-from .event_functions import AT_ZERO, NOTED, speeds
+from .event_functions import AT_ZERO, NOTED, UNWATCHED, speeds
 from .event_sides import AT_ZERO_STILL
 from .run_state import RunState
 from .watched_quantities import EventMonitor, distinct_crossings
@@ -25,8 +25,8 @@ class RunEvents:
     Attributes
     ----------
     hit : keys of event functions with actions that cross zero at the current time, and their directions, 1 or -1
-    latest : events returned by the last call of `take`, each as index of the event function, time, s, direction and
-        energy, J
+    latest : zero crossings since the last but one call of `take`, each as index of the event function, or UNWATCHED
+        minus the index if its direction is not watched, time, s, direction and energy, J
     """
 
     def __init__(self, watch: EventMonitor) -> None:
@@ -97,18 +97,19 @@ class RunEvents:
         step = min(run.clock.h, run.clock.t_new - start)
         distinct = distinct_crossings(noted, float(step))
         self.latest = [(int(e), float(t), int(way), float(energy)) for t, e, way, energy in distinct]
-        return [(self._watch.guards[e].key, t, way, energy) for e, t, way, energy in self.latest]
+        return [(self._watch.guards[e].key, t, way, energy) for e, t, way, energy in self.latest if e >= 0]
 
     def reset_signs(self, run: RunState, time: float) -> None:
         """Reset the signs of event functions to those at `time` (s) within the current step, whose rest is discarded.
 
-        They follow from the signs at the start of the step and the events up to that time.
+        They follow from the signs at the start of the step and the crossings up to that time, which are in order.
         """
         table = self._watch.table
         if not self._watch.guards:
             return
         table.side[:] = table.side_at_start
+        self.latest = [crossing for crossing in self.latest if crossing[1] <= time]
         for e, t, direction, _ in self.latest:
-            if run.clock.t < t <= time:
-                table.side[e] = direction
+            if t > run.clock.t:
+                table.side[e if e >= 0 else UNWATCHED - e] = direction
         table.hit[:] = 0

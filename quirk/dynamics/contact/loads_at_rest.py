@@ -255,7 +255,13 @@ def _static_loads(
     # Tangential columns of contacts without friction are zero, as are normal columns of joints.
     idle = np.flatnonzero(~B.any(axis=0))
     u[idle] = 0.0
-    exact = DEPENDENT * np.abs(goal).max(initial=0.0)
+    # Loads that balance each other leave round-off, which is small compared with the limits of friction.
+    limits = [
+        support.normal_load(np.zeros(len(q)))[0] / support.inverse_coefficient * np.sqrt(np.diag(W)[support.rows]).max()
+        for support in supports
+        if support.normal_load is not None and support.rows
+    ]
+    exact = DEPENDENT * max(np.abs(goal).max(initial=0.0), *limits, 0.0)
     if np.abs(A @ u - b).max(initial=0.0) > exact:
         return None
     # Redundant rows are at rest up to the accelerations due to their inexact dependence on the other rows.

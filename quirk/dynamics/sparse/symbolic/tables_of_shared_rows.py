@@ -194,20 +194,25 @@ def _add_margin(
     components = LOADS * cones + BEARINGS * joints
     first = entries[MARGIN_START] + cones + components
     _add_weights(into, first, present, count, values)
-    for component in range(BEARINGS * joints):
-        joint, c = first_joint + component // BEARINGS, component % BEARINGS
+    # Bearing forces are combinations of the six components of the load of a joint.
+    combined = [
+        (component, first_joint + component // BEARINGS, c, part)
+        for component, row in enumerate(margin.bearings)
+        for c, part in enumerate(row)
+        if part != 0.0
+    ]
+    for component, joint, c, part in combined:
         for k in range(count):
-            into.add(first + count * (LOADS * cones + component) + k, values.weight_of_joint(joint, c, k))
+            into.add(first + count * (LOADS * cones + component) + k, values.weight_of_joint(joint, c, k), part)
     basis = first + components * count
     used = [(d, f, part) for d, row in enumerate(present.combinations) for f, part in enumerate(row) if part != 0.0]
     for d, f, part in used:
         for force, (row, factor) in enumerate(zip(present.places, present.factors, strict=True)):
             if row >= 0:
                 into.add(basis + free * force + f, values.redistribution(row, d), factor * part)
-        for component in range(BEARINGS * joints):
-            joint, c = first_joint + component // BEARINGS, component % BEARINGS
+        for component, joint, c, share in combined:
             source = values.redistribution_of_joint(joint, c, d)
-            into.add(basis + free * (LOADS * cones + component) + f, source, part)
+            into.add(basis + free * (LOADS * cones + component) + f, source, share * part)
     for place in sorted({target - basis for target in into.targets if target >= basis}):
         constant = margin.basis[place // free][place % free]
         if constant != 0.0:

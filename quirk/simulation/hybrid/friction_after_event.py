@@ -126,7 +126,7 @@ def _is_prescribed(rows: ContactRows, solution: ContactModes, k: int) -> bool:
 
     `rows` and `solution` are those of `friction_modes_after_event`.
     """
-    own, active = list(rows.elements[k].rows), np.flatnonzero(solution.independent)
+    own, active = np.array(rows.elements[k].rows), np.flatnonzero(solution.independent)
     response = rows.W[np.ix_(own, own)]
     if active.size:
         reaction = np.linalg.solve(rows.W[np.ix_(active, active)], rows.W[np.ix_(active, own)])

@@ -90,6 +90,8 @@ class ImpactResolver:
         self._restitution = np.array([point.constraint.restitution for point in self._contact_points])
         self._frictionless = FrictionlessContactSolver(gaps, self._restitution)
         self._sequential = factory.options.get("impacts") == SEQUENTIAL
+        # Time, s, of the last impacts, and the largest speed before them, m/s, of which round-off remains at this time.
+        self._latest = np.nan, 0.0
 
     def resolve(
         self,
@@ -105,6 +107,7 @@ class ImpactResolver:
             if what == "solvable":
                 raise SwitchingError(f"{self._system[name]}: {Friction.undefined}")
         state, instant = self._system.model.auxiliary.state(y), self._instant(t, y, angles, base)
+        self._latest = t, instant.fastest
         self._gaps.select_parts(state, contact_state.parts)
         kinematics = instant.kinematics(y)
         closing = [key[:2] for key in triggered if key[2] == "gap"]
@@ -191,7 +194,8 @@ class ImpactResolver:
         """
         solver = self._factory.solver_at(self._system.plant_for(self._frictions.without_friction(base)), y, t)
         solver.applied.refer(t, angles)  # loads of gears and rotation springs depend on the angles
-        return ContactInstant(t, angles, solver, self._gaps, largest_speed(solver.model, y))
+        speed, (then, before) = largest_speed(solver.model, y), self._latest
+        return ContactInstant(t, angles, solver, self._gaps, max(speed, before) if t == then else speed)
 
     def _closed_gaps(
         self,

@@ -33,7 +33,8 @@ class ContactInstant:
     angles : (K, 3) 1-2-3 angles of K joints, rad
     solver : solver with the bilateral constraints
     gaps : all gaps of the system
-    fastest : largest speed of the bodies before the impacts, m/s; the round-off of speeds is relative to it
+    fastest : largest speed of the bodies before the impacts, m/s, and before earlier ones at this time; the round-off
+        of speeds is relative to it
     """
 
     t: float
@@ -158,5 +159,5 @@ def speed_limits(
     limits = np.where(np.isnan(rest_speed), default, rest_speed)
     # Gaps below zero by round-off stay closed unless they open faster.
     slow = np.maximum(np.minimum(limits, default), np.sqrt(2 * gravity * np.maximum(-kinematics.value, 0.0)))
-    noise: np.ndarray = np.maximum(ROUND_OFF * largest_speed(model, y) * units / model.length, STILL * free)
+    noise: np.ndarray = np.maximum(ROUND_OFF * instant.fastest * units / model.length, STILL * free)
     return SpeedLimits(limits, slow, noise, np.sqrt(gravity * units))

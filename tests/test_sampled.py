@@ -536,3 +536,58 @@ def test_an_input_cannot_be_replaced():
     system = quirk.System([cart, rail, quirk.JointForce("push", rail, 0.0), controller])
     with pytest.raises(quirk.InputError, match=r'Event "fail": JointForce "push" cannot be replaced, because Sampled'):
         quirk.simulate(system, 1.0, events=[event])
+
+
+class Estimate:
+    """What an observer writes and a feedback reads."""
+
+    value = 0.0
+
+
+class Observer:
+    def __init__(self, estimate):
+        self.estimate = estimate
+
+    def reset(self):
+        self.estimate.value = 0.0
+
+    def __call__(self, t, state):
+        self.estimate.value = 0.7 * self.estimate.value + 0.3 * state["rail"].travel
+        return 0.0
+
+
+class Feedback:
+    def __init__(self, estimate, observer):
+        self.estimate, self.observer = estimate, observer
+
+    def __call__(self, t, state):
+        assert self.observer.estimate is self.estimate
+        return 9.0 * (0.8 - self.observer.estimate.value) - 5.0 * state["rail"].travel_rate
+
+
+def observed():
+    estimate = Estimate()
+    observer = Observer(estimate)
+    parts = cart(speed=0.0)
+    none = quirk.JointForce("none", parts["rail"], 0.0)
+    first = Sampled("observer", 0.02, observer, inputs=["none"])
+    return parts.with_parts(none, first, Sampled("feedback", 0.02, Feedback(estimate, observer), inputs=["motor"]))
+
+
+def test_controllers_that_share_objects_go_on_sharing_them():
+    """Also after a return to a saved state, and where two runs call them in turn."""
+    end = quirk.simulate(observed(), 2.0)["rail"].travel[-1]
+    run = quirk.Run(observed())
+    run.advance_to(0.3)
+    saved = run.save()
+    run.advance_to(1.0)
+    run.restore(saved)
+    run.advance_to(2.0)
+    assert run["rail"].travel == pytest.approx(end, abs=1e-9)
+    system = observed()
+    one, other = quirk.Run(system), quirk.Run(system)
+    for k in range(1, 21):
+        one.advance_to(0.1 * k)
+        other.advance_to(0.05 * k)
+    other.advance_to(2.0)
+    assert [one["rail"].travel, other["rail"].travel] == pytest.approx([end, end], abs=1e-9)

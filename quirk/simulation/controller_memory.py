@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import types
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -31,6 +31,14 @@ def memories_of(sampled: Sequence[Sampled]) -> list[ControllerMemory]:
     return [by_holder[id(holder)] for holder in holders]
 
 
+def copies_of(memories: Iterable[ControllerMemory]) -> dict[int, Any]:
+    """Return a memo for `deepcopy` of the attributes of several objects with sampled functions of one run.
+
+    Objects that they share are copied once, and attributes that are one of these objects stay this object.
+    """
+    return {id(memory.holder): memory.holder for memory in memories}
+
+
 class ControllerMemory:
     """Attributes of an object with a sampled function, in one run.
 
@@ -39,10 +47,12 @@ class ControllerMemory:
     holder : the object that is called or whose method is called, or a function without attributes of its own
     title : title of the sampled function, for error messages
     called : False for expressions, which have no state
+
+    The argument `memo` of methods is shared by all memories of a run, see `copies_of`.
     """
 
     def __init__(self, holder: Any, title: str, called: bool) -> None:
-        self._holder, self._title = holder, title
+        self.holder, self._title = holder, title
         without = not called or isinstance(holder, types.FunctionType | functools.partial)
         self._has_attributes = not without and (hasattr(holder, "__dict__") or bool(attributes_of(holder)))
         self._remembers = called and not self._has_attributes and Effects(holder).remembers
@@ -52,19 +62,19 @@ class ControllerMemory:
     @property
     def _user(self) -> ControllerMemory | None:
         """The memory of the run whose attributes the object has at present."""
-        found = _present.get(id(self._holder))
+        found = _present.get(id(self.holder))
         return None if found is None else found()
 
-    def begin(self) -> None:
+    def begin(self, memo: dict[int, Any]) -> None:
         """Let the object belong to this run, which begins with its present attributes, and call its method `reset`.
 
         A run that uses the object already continues with a copy of the attributes.
         """
         user = self._user
         if user is not None and user is not self:
-            user._keep_copy()
+            user._keep_copy(memo)
         self._occupy()
-        reset = getattr(self._holder, "reset", None)
+        reset = getattr(self.holder, "reset", None)
         if callable(reset):
             reset()
 
@@ -86,9 +96,9 @@ class ControllerMemory:
     def release(self) -> None:
         """Leave the object, with its present attributes, to other runs."""
         if self._user is self:
-            del _present[id(self._holder)]
+            del _present[id(self.holder)]
 
-    def snapshot(self) -> dict[str, Any] | None:
+    def snapshot(self, memo: dict[int, Any]) -> dict[str, Any] | None:
         """Return a copy of the attributes in this run, or None for a function without attributes.
 
         Raises
@@ -106,38 +116,38 @@ class ControllerMemory:
         if not self._has_attributes:
             return None
         try:
-            return deepcopy(attributes_of(self._holder) if self._user is self else self._stored)
+            return deepcopy(attributes_of(self.holder) if self._user is self else self._stored, memo)
         except Exception as error:  # objects may refuse copies in any way
             raise InputError(
                 f"Run.save: the function of {self._title} cannot be copied ({type(error).__name__}: {error}): let it "
                 "keep its memory in attributes that can"
             ) from error
 
-    def recall(self, saved: Mapping[str, Any] | None) -> None:
+    def recall(self, saved: Mapping[str, Any] | None, memo: dict[int, Any]) -> None:
         """Give the object the attributes of a snapshot."""
         if saved is not None:
             self._refusal = ""
-            self._replace(deepcopy(saved), self._user)
+            self._replace(deepcopy(saved, memo), self._user)
 
     def _occupy(self) -> None:
-        key = id(self._holder)
+        key = id(self.holder)
         _present[key] = weakref.ref(self, lambda gone: _present.pop(key) if _present.get(key) is gone else None)
 
     def _replace(self, attributes: Mapping[str, Any], user: ControllerMemory | None) -> None:
         """Give the object these attributes; `user` is the memory of the run whose attributes it has at present."""
         if self._has_attributes:
             if user is not None and user is not self:
-                user._stored = attributes_of(self._holder)
-            _set_attributes(self._holder, attributes)
+                user._stored = attributes_of(self.holder)
+            _set_attributes(self.holder, attributes)
         self._occupy()
 
-    def _keep_copy(self) -> None:
+    def _keep_copy(self, memo: dict[int, Any]) -> None:
         """Store a copy of the attributes of this run, as another run begins to use the object."""
         if self._remembers:
             why = "reads variables that it sets itself: make it an object that keeps them in its attributes"
         else:
             try:
-                self._stored = deepcopy(attributes_of(self._holder)) if self._has_attributes else {}
+                self._stored = deepcopy(attributes_of(self.holder), memo) if self._has_attributes else {}
                 return
             except Exception as error:  # objects may refuse copies in any way
                 why = f"cannot be copied ({type(error).__name__}: {error}): give each run a system with its own"

@@ -21,7 +21,7 @@ from ..result.segment import Segment
 from ..system.configuration import Configuration
 from ..system.system import System
 from ..util import validate
-from .controller_memory import memories_of
+from .controller_memory import copies_of, memories_of
 from .hybrid.changed_parts import ChangedParts
 from .hybrid.event_processing import CALLS_SWITCH
 from .hybrid.hybrid_run import HybridRun
@@ -100,8 +100,9 @@ class Sampler:
         run.following = self.followed
         if not self._sampled:
             return
+        memo = copies_of(self._memories)
         for memory in dict.fromkeys(self._memories):
-            memory.begin()
+            memory.begin(memo)
         observers = Observers(serve, functions, in_python)
         self._state = SampledState(Present(self.system, run, observers))
         self._violations_at = PresentViolations(self.system, run, observers)
@@ -181,15 +182,18 @@ class Sampler:
 
     def snapshot(self) -> tuple[Any, ...]:
         """Return all data required to continue the calls, including the attributes of functions that are objects."""
-        return list(self._counts), self.next, self.inputs.snapshot(), [memory.snapshot() for memory in self._memories]
+        memo = copies_of(self._memories)
+        memories = [memory.snapshot(memo) for memory in self._memories]
+        return list(self._counts), self.next, self.inputs.snapshot(), memories
 
     def recall(self, saved: tuple[Any, ...]) -> None:
         """Restore a snapshot, except the history of the inputs."""
         counts, self.next, inputs, memories = saved
         self._counts = list(counts)
         self.inputs.recall(inputs)
+        memo = copies_of(self._memories)
         for memory, content in zip(self._memories, memories, strict=True):
-            memory.recall(content)
+            memory.recall(content, memo)
 
     def end(self) -> None:
         """Leave objects with sampled functions to other runs, at the end of a run that is not continued."""

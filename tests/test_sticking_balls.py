@@ -304,3 +304,15 @@ def test_slip_that_passes_through_zero_ends(across, phase):
     assert list(ball.events.direction) == list(hinge.events.direction)
     end = [run["body"].angular_velocity[-1, 0] for run in motions.values()]
     assert end[0] == pytest.approx(end[1], abs=1e-6)
+
+
+def test_a_ball_joint_that_slips_from_the_start_does_not_stick():
+    """The weight of a body beside the joint exceeds the friction, as in a hinge."""
+    body = Body("body", 1.0, 0.02 * np.eye(3), position=[0.3, 0, 0])
+    for joint in (
+        quirk.Spherical("joint", GROUND, body, point=[0, 0, 0]),
+        quirk.Revolute("joint", GROUND, body, point=[0, 0, 0], axis="y"),
+    ):
+        friction = quirk.JointFriction("friction", joint, coulomb=1.0, sticking=True)
+        result = quirk.simulate(quirk.System([body, joint, friction], gravity=G), 0.1, output=0.05)
+        assert not result["friction"].sticking.any()

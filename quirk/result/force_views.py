@@ -276,11 +276,12 @@ class FrictionView(ForceView):
         if not acting:
             return np.full(count, self._is_held_in(segment, contacts))
         slip = self._slip_in(segment.dynamics.forces[self.of.name])
-        slow = np.asarray(np.linalg.norm(slip, axis=1) <= self._floor(acting[0]))
-        direction = np.atleast_1d(acting[0].direction)
+        element = acting[0]
+        slow = np.asarray(np.linalg.norm(slip, axis=1) <= self._floor(element))
+        direction = np.atleast_1d(element.direction if isinstance(element, Friction) else element.direction_of_slip)
         if slow.any() and direction.any():
             system, row = self._result.system, int(np.argmax(slow))
-            slow &= slip_is_driven(system, segment, acting[0], direction, row)
+            slow &= slip_is_driven(system, segment, element, direction, row)
         return slow
 
     def _acting_in(self, segment: Segment) -> list[ForceElement]:

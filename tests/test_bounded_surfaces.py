@@ -272,3 +272,25 @@ def test_a_ball_meets_the_other_plate_of_an_edge():
         (event,) = [one for one in result.events if one.name == name and one.direction == direction]
         after = closed[result.time > event.time + 1e-6]
         assert len(after) and after[0] == (direction < 0)
+
+
+# On the first three the direction of slip has turned by more than a right angle on the disk since it began.
+@pytest.mark.parametrize("seed", [5, 17, 28, 0])
+def test_a_ball_that_slides_over_the_rim_of_a_turning_disk_slides_on(seed):
+    rng = np.random.default_rng(seed)
+    rate = rng.uniform(2.0, 6.0) * rng.choice([-1, 1])
+    plate = quirk.Body.sphere("plate", 1.0, 0.3, angular_velocity=[0, 0, rate])
+    axle = quirk.Revolute("axle", quirk.GROUND, plate, point=[0, 0, 0], axis="z")
+    drive = quirk.Drive("drive", axle, quirk.Motion.constant_rate(rate))
+    angle = rng.uniform(0, 2 * np.pi)
+    place = [0.2 * np.cos(angle), 0.2 * np.sin(angle), RADIUS]
+    velocity = [*rng.uniform(-0.5, 0.5, 2), 0]
+    ball = quirk.Body.sphere(
+        "ball", 1.0, RADIUS, position=place, velocity=velocity, angular_velocity=rng.uniform(-20, 20, 3)
+    )
+    contact = quirk.Contact("contact", plate, ball, on_i=S.disk(0.3), on_j=S.sphere(RADIUS))
+    friction = quirk.Friction("friction", contact, 0.1)
+    result = quirk.simulate(quirk.System([plate, ball, axle, drive, contact, friction], gravity=[0, 0, -G]), 0.5)
+    begins = [event.time for event in result.events if event.name == "friction" and event.direction == 1]
+    for t in begins:
+        assert np.linalg.norm(result["friction"].slip[result.time == t], axis=1).min() < 1e-3

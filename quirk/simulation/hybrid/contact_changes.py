@@ -65,7 +65,8 @@ def changed_frictions(
             if on in contacts and not (before.held(on) and after.held(on)):
                 continue
             former = before.friction[name]
-            direction = _change_of(former, after.friction.get(name))
+            slow = triggered is not None and name in triggered
+            direction = _change_of(former, after.friction.get(name), slow)
             if direction != 0:
                 slid = former.sticking_components is None
                 known = stopped if direction == CLOSES else reversed_ if slid else set[frozenset[str]]()
@@ -93,10 +94,11 @@ def _groups(before: ContactState, after: ContactState) -> Iterator[list[str]]:
         yield group
 
 
-def _change_of(before: FrictionMode, after: FrictionMode | None) -> int:
+def _change_of(before: FrictionMode, after: FrictionMode | None, slow: bool) -> int:
     """Return the direction of the event for the change of a friction element between two states, or 0 for no event.
 
-    `after` is None if the friction no longer acts.
+    `after` is None if the friction no longer acts. `slow` is whether its slip is known to vanish between the states;
+    only then, or if it begins, is it reversed, as its direction may have turned since it began.
     """
     if after is None:
         return 0
@@ -105,4 +107,4 @@ def _change_of(before: FrictionMode, after: FrictionMode | None) -> int:
     if before.sticking_components is not None:
         return OPENS
     ahead = sum(a * b for a, b in zip(before.direction, after.direction, strict=True))
-    return OPENS if ahead < 0 else 0
+    return OPENS if ahead < 0 and (slow or after.reversal_speed > 0.0) else 0

@@ -84,11 +84,13 @@ def test_two_arguments_that_are_no_time_and_state_are_refused(law):
         joint(law)
 
 
-@pytest.mark.parametrize("law", [
-    lambda time, now: -2.0 * np.sin(time),
-    lambda _t, state: 3.0,
-    lambda x, v: -2.0 * v["rail"].travel,
-    lambda x, v: (lambda: -2.0 * v["rail"].travel)(),
+@pytest.mark.parametrize(("law", "effort"), [
+    (lambda time, now: -2.0 * np.sin(time), lambda t, x: -2.0 * np.sin(t)),
+    (lambda _t, state: 3.0, lambda t, x: np.full_like(t, 3.0)),
+    (lambda x, v: -2.0 * v["rail"].travel, lambda t, x: -2.0 * x),
+    (lambda x, v: (lambda: -2.0 * v["rail"].travel)(), lambda t, x: -2.0 * x),
 ])  # fmt: skip
-def test_two_arguments_of_which_one_may_be_a_time_or_state_are_accepted(law):
-    quirk.simulate(quirk.System([PUCK, RAIL, joint(law)]), 0.1)
+def test_two_arguments_of_which_one_may_be_a_time_or_state_are_accepted(law, effort):
+    result = quirk.simulate(quirk.System([PUCK, RAIL, joint(law)]), 0.1)
+    expected = effort(result.time, result["rail"].travel)
+    assert result["push"].along() == pytest.approx(expected, abs=1e-12)

@@ -539,7 +539,7 @@ def test_an_input_cannot_be_replaced():
 
 
 class Estimate:
-    """What an observer writes and a feedback reads."""
+    """An estimate, which an observer writes and a feedback reads."""
 
     value = 0.0
 

@@ -16,7 +16,7 @@ def rest(T, L):
 
 
 def cycloid(T, L):
-    """A user function from rest to rest, of which a run does not know when it ends."""
+    """A user function from rest to rest; a run does not know when it ends."""
     w = 2 * np.pi / T
     return Motion.function(
         lambda t: L * (min(t, T) / T - np.sin(w * min(t, T)) / (w * T)),

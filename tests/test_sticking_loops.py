@@ -1,7 +1,7 @@
 """A slider-crank that friction of its hinges and of its rail holds together, against statics by linear programming.
 
-The friction of the hinges has constant limits, that of the rail is in proportion to its load, which the torques of the
-hinges change. Two to four elements share what a single one could hold.
+The friction of the hinges has constant limits. That of the rail is in proportion to its load, which the torques of the
+hinges change. A single element could hold the mechanism, so that two to four of them share the load.
 """
 
 import numpy as np

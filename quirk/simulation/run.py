@@ -28,7 +28,7 @@ from .hybrid.event_functions import other_called_functions
 from .hybrid.hybrid_run import HybridRun
 from .hybrid.impact_sequence import IMPACTS
 from .hybrid.run_factory import RunFactory
-from .input_history import InputHistory, as_driven
+from .input_history import InputHistory
 from .output_schedule import checked_breaks
 from .outside_changes import OutsideChanges
 from .pending_contacts import PendingContacts
@@ -458,9 +458,7 @@ class Run:
                 stacklevel=outside(),
             )
         segments, status = self._run.segments, "stopped" if self._run.stopped else "completed"
-        system, segments = as_driven(
-            self.system, segments, self._run.configurations, self._sampler.histories, self._sampler.changed()
-        )
+        system, segments = self._sampler.followed(segments, self._run.configurations)
         events = [event for event in self._run.happenings if event.time <= self._time]
         result = Result(system, segments, self.statistics, status, events, [self._factory.options])
         warn_of_watched_loads(result, self._factory.guards)

@@ -32,7 +32,6 @@ from .hybrid.event_functions import other_called_functions
 from .hybrid.hybrid_run import HybridRun
 from .hybrid.restart_points import RestartPoint
 from .hybrid.run_factory import RunFactory
-from .input_history import as_driven
 from .sampler import Sampler
 from .sensitivity.adjoint import gradient_of
 from .sensitivity.forward import sensitivities_of
@@ -149,8 +148,7 @@ class _SimulatedRun:
             run.close()
         whole, segments = system, run.segments
         if isinstance(run, HybridRun):
-            changed = self._sampler.changed()
-            whole, segments = as_driven(system, segments, run.configurations, self._sampler.histories, changed)
+            whole, segments = self._sampler.followed(segments, run.configurations)
         return Result(whole, segments, statistics, status, run.happenings, [factory.options])
 
     def unwritten(self, checkpoint: Checkpoint, error: WriteError) -> SimulationError:

@@ -51,7 +51,7 @@ class Sampler:
     Attributes
     ----------
     system : the system, with elements whose parameters can be set
-    inputs, history : the inputs, and their values so far
+    inputs : the inputs
     histories : values so far of all inputs of the run, including those set by the caller of a `Run`
     next : time of the next call, s, or infinity
     """
@@ -72,8 +72,8 @@ class Sampler:
         names = [name for sampled in system.sampled for name in sampled.inputs]
         self.inputs = Inputs(system, names, "Sampled", copies=copies)
         self.system, self._start, self._breaks, self._marks = self.inputs.system, start, breaks, marks
-        self.history = InputHistory(self.inputs, start, keep=keep)
-        self.histories = [self.history]
+        self._history = InputHistory(self.inputs, start, keep=keep)
+        self.histories = [self._history]
         parts = {part.name: part for part in self.system}
         self._sampled = self.system.sampled
         self._functions = [sampled.in_system(parts) for sampled in self._sampled]
@@ -146,7 +146,7 @@ class Sampler:
             self._counts[k] += 1
             for name, value in zip(self._sampled[k].inputs, of_inputs, strict=True):
                 self.inputs[name] = value
-        self.history.record(t, self.inputs.changed)
+        self._history.record(t, self.inputs.changed)
         self.inputs.take_effect()
         self.next = self._breaks.stop_at(self._marked(min(map(self._instant, range(len(self._sampled))))))
 
@@ -172,13 +172,14 @@ class Sampler:
                 functions += [(f"{constraint}", gap.source) for gap in constraint.gaps if gap.source is not None]
         return tuple(dict.fromkeys(title for title, function in functions if changes(function)))
 
-    def followed(self, segment: Segment, configuration: Configuration) -> tuple[System, Segment]:
-        """Return the system whose inputs follow their recorded values over time, and a segment for it; see `as_driven`.
+    def followed(
+        self, segments: Sequence[Segment], configurations: Sequence[Configuration]
+    ) -> tuple[System, list[Segment]]:
+        """Return the system whose inputs follow their recorded values over time, and segments for it; see `as_driven`.
 
-        `configuration` contains the active constraints and forces of the segment.
+        `configurations` contains the active constraints and forces of each segment.
         """
-        system, [moved] = as_driven(self.system, [segment], [configuration], self.histories, self.changed())
-        return system, moved
+        return as_driven(self.system, segments, configurations, self.histories, self.changed())
 
     def snapshot(self) -> tuple[Any, ...]:
         """Return all data required to continue the calls, including the attributes of functions that are objects."""

@@ -25,9 +25,9 @@ from quirk.system.system import System
 
 from .event_functions import other_called_functions
 
-# Function that returns, for a segment of a run and its active constraints and forces, the system whose inputs follow
-# their recorded values over time, and the segment for this system; see `as_driven`.
-Following: TypeAlias = Callable[[Segment, Configuration], tuple[System, Segment]]
+# Function that returns, for segments of a run and the active constraints and forces of each, the system whose inputs
+# follow their recorded values over time, and the segments for this system; see `as_driven`.
+Following: TypeAlias = Callable[[Sequence[Segment], Sequence[Configuration]], tuple[System, list[Segment]]]
 
 
 class Changeable:
@@ -85,7 +85,7 @@ class Changeable:
         )
         if not titles:
             return
-        system, evaluated = (self._system, segment) if following is None else following(segment, configuration)
+        system, [evaluated] = (self._system, [segment]) if following is None else following([segment], [configuration])
         if evaluated.changed:
             segment.changed = tuple(dict.fromkeys((*segment.changed, *titles)))
             return

@@ -20,6 +20,7 @@ from quirk.result.contact_loads import ContactLoadWarning
 from .contact_rows import ContactRows
 from .contact_states import ContactState
 from .creeping_gaps import CREEPS
+from .prescribed_slip import is_prescribed
 from .shared_contact_loads import SharedContactLoads
 from .speed_limits import REST_SPEED
 from .turning_rows import FREEDOMS
@@ -33,8 +34,6 @@ CREEP, LEAST_CREEP = 2 * SLIP_FLOOR, 1e-12
 # Sticking friction with redundant rows begins to slide at this multiple of the slip speed that counts as zero; smaller
 # slip is due to the misalignment of redundant rows.
 CREEP_REDUNDANT = 10 * SLIP_FLOOR
-# Slip is prescribed if its response to forces in some direction is less than this fraction of that without constraints.
-UNRESPONSIVE = 1e-10
 # Friction with redundant rows that slides for less than this fraction of the free-fall time over the length of the
 # system does not begin to slide again, because it would alternate between sliding and sticking.
 SHORT_SLIDING = 1e-3
@@ -74,7 +73,7 @@ def friction_modes_after_event(
                 # Friction that begins to slide because contacts change does not alternate with sticking.
                 slid = former is not None and former.sticking_components is None
                 since = former.slides_since if slid else -np.inf if changed else t  # type: ignore[union-attr]
-                speed, prescribed = float(np.linalg.norm(rates[element.rows])), _is_prescribed(rows, solution, k)
+                speed, prescribed = float(np.linalg.norm(rates[element.rows])), is_prescribed(rows, solution, k)
                 mode = sliding_mode(friction, element, solution, k, side, floor, former, load, speed, prescribed)
                 friction_modes[friction.name] = replace(mode, slides_since=since)
             continue
@@ -119,20 +118,6 @@ def friction_modes_after_event(
         elif creep is not None:
             friction_modes[friction.name] = FrictionMode((), side=side, creep=creep)
     return friction_modes
-
-
-def _is_prescribed(rows: ContactRows, solution: ContactModes, k: int) -> bool:
-    """Whether drivers, other constraints and contacts prescribe a component of the slip of the friction element k.
-
-    `rows` and `solution` are those of `friction_modes_after_event`.
-    """
-    own, active = np.array(rows.elements[k].rows), np.flatnonzero(solution.independent)
-    response = rows.W[np.ix_(own, own)]
-    if active.size:
-        reaction = np.linalg.solve(rows.W[np.ix_(active, active)], rows.W[np.ix_(active, own)])
-        response = response - rows.W[np.ix_(own, active)] @ reaction
-    free = float(rows.unconstrained_response[own].max())
-    return bool(np.linalg.eigvalsh(response)[0] <= UNRESPONSIVE * free)
 
 
 def creep_limit(friction: StickSlip, former: FrictionMode | None, limit: float, t: float, shortest: float) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
-from scipy.linalg import null_space
 
 from quirk.analysis.contact.contact_kinematics import Gaps
 from quirk.analysis.contact.friction_modes import FrictionMode, FrictionModes
@@ -24,16 +23,13 @@ from quirk.errors import SwitchingError
 
 from .contact_rows import ContactRowEvaluator, ContactRows
 from .contact_states import ROUND_OFF, WEAK_LOAD, Impact
+from .prescribed_slip import without_smooth_end
 from .speed_limits import friction_acceleration, largest_acceleration
 
 # Number of equal steps in which coefficients of restitution are reduced to zero until an impact gains no energy.
 RESTITUTION_STEPS = 10
 # Accelerations of rows below this fraction of the largest of all bodies are round-off while forces act along rows.
 NOISE = 1e-13
-# Singular values of W below this fraction of the largest are zero: drivers prescribe the rates along their vectors.
-UNRESPONSIVE = 1e-10
-# A deceleration that falls below this fraction of itself before it reverses slip ends it smoothly.
-FADED = 0.5
 # Friction that has just begun to slide keeps sliding at slip in its direction above this fraction of the slip that
 # counts as zero.
 BEGUN = 1e-3
@@ -189,12 +185,15 @@ class FrictionalContactSolver:
             # Slip may end with the gaps that come to rest.
             at_rest = _determine_slip(rows, rates, slow, limits, sliding, remaining)
             stopped, _ = self._stopped(solver, t, y, rows, at_rest)
-        y = stopped
-        q, motion = self._accelerations(solver, t, y, angles, rows)
+        q, motion = self._accelerations(solver, t, stopped, angles, rows)
         # Without loads, accelerations at rest are round-off of those with which friction has stopped the bodies.
-        largest = max(largest_acceleration(solver.model, y, motion), ROUND_OFF * friction_acceleration(rows))
-        if ended and at_rest.any():
-            q = self._without_smooth_end(solver, t, y, angles, rows, rates, at_rest, q, ROUND_OFF * largest)
+        largest = max(largest_acceleration(solver.model, stopped, motion), ROUND_OFF * friction_acceleration(rows))
+        if ended:
+
+            def after(delay: float) -> np.ndarray:
+                return self._accelerations(solver, t + delay, stopped, angles, rows)[0]
+
+            q = without_smooth_end(rows.W, rates, q, at_rest, after, ROUND_OFF * largest)
         touching = np.zeros(len(q), dtype=bool)
         touching[: rows.contact_count] = ~unloading
         q[touching & (np.abs(q) <= ROUND_OFF * largest)] = 0.0
@@ -209,39 +208,6 @@ class FrictionalContactSolver:
             raise SwitchingError(f"{what} Coulomb's law of friction (Painleve's paradox): {listed}")
         response = np.diag(rows.W)
         return modes, WEAK_LOAD * largest / np.where(response > 0, response, np.inf)
-
-    def _without_smooth_end(
-        self,
-        solver: Solver,
-        t: float,
-        y: np.ndarray,
-        angles: np.ndarray,
-        rows: ContactRows,
-        rates: np.ndarray,
-        at_rest: np.ndarray,
-        accelerations: np.ndarray,
-        noise: float,
-    ) -> np.ndarray:
-        """Return accelerations (r,) of the rows without those by which drivers bring slip to an end and keep it there.
-
-        Rates in the null space of W are prescribed by drivers, as no force along the rows changes them. If they vanish
-        and the deceleration, kept constant, would reverse them, it is evaluated again a moment later: if it has faded
-        by then, the slip ends without reversal. `accelerations`, `rates` (r,) and the mask `at_rest` (r,) are those of
-        the rows, and accelerations below `noise`, m/s^2, are round-off; for the other arguments see `contact_modes`.
-        """
-        held = np.flatnonzero(at_rest)
-        prescribed = null_space(rows.W[np.ix_(held, held)], rcond=UNRESPONSIVE)
-        rate, change = rates[held] @ prescribed, accelerations[held] @ prescribed
-        fall = float(np.linalg.norm(change))
-        if fall <= noise:
-            return accelerations
-        then = t + 2.0 * float(np.linalg.norm(rate)) / fall
-        later, _ = self._accelerations(solver, then, y, angles, rows)
-        if np.linalg.norm(later[held] @ prescribed) > FADED * fall:
-            return accelerations
-        without = accelerations.copy()
-        without[held] -= prescribed @ change
-        return without
 
     def _accelerations(
         self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray, rows: ContactRows

@@ -80,7 +80,7 @@ class HybridRun:
     happenings : records of events and impacts so far
     stopped : whether an event has ended the run
     trail : record of all integration steps and events, for sensitivities, or None
-    following : function that gives a segment whose inputs follow their recorded values, see `Following`; None without
+    following : function that returns segments whose inputs follow their recorded values, see `Following`; None without
         inputs
     """
 

@@ -90,7 +90,7 @@ class ImpactResolver:
         self._restitution = np.array([point.constraint.restitution for point in self._contact_points])
         self._frictionless = FrictionlessContactSolver(gaps, self._restitution)
         self._sequential = factory.options.get("impacts") == SEQUENTIAL
-        # Time, s, of the last impacts, and the largest speed before them, m/s, of which round-off remains at this time.
+        # Time of the last impacts, s, and largest speed of the bodies before them, m/s, whose round-off is left then.
         self._latest = np.nan, 0.0
 
     def resolve(

@@ -25,8 +25,8 @@ class RunEvents:
     Attributes
     ----------
     hit : keys of event functions with actions that cross zero at the current time, and their directions, 1 or -1
-    latest : zero crossings since the last but one call of `take`, each as index of the event function, or UNWATCHED
-        minus the index if its direction is not watched, time, s, direction and energy, J
+    latest : zero crossings found by the last call of `take` that found any, each as index of the event function, or
+        UNWATCHED minus the index if its direction is not watched, time, s, direction and energy, J
     """
 
     def __init__(self, watch: EventMonitor) -> None:

@@ -65,8 +65,8 @@ def changed_frictions(
             if on in contacts and not (before.held(on) and after.held(on)):
                 continue
             former = before.friction[name]
-            slow = triggered is not None and name in triggered
-            direction = _change_of(former, after.friction.get(name), slow)
+            vanished = triggered is not None and name in triggered
+            direction = _change_of(former, after.friction.get(name), vanished)
             if direction != 0:
                 slid = former.sticking_components is None
                 known = stopped if direction == CLOSES else reversed_ if slid else set[frozenset[str]]()
@@ -94,11 +94,20 @@ def _groups(before: ContactState, after: ContactState) -> Iterator[list[str]]:
         yield group
 
 
-def _change_of(before: FrictionMode, after: FrictionMode | None, slow: bool) -> int:
+def slides_back(mode: FrictionMode) -> bool:
+    """Whether friction in the state `mode` after its component of slip ahead has fallen to zero slides back.
+
+    Slip of several components is reversed only if it begins again from zero. Otherwise it has turned without vanishing.
+    """
+    return mode.sticking_components is None and (len(mode.direction) == 1 or mode.reversal_speed > 0.0)
+
+
+def _change_of(before: FrictionMode, after: FrictionMode | None, vanished: bool) -> int:
     """Return the direction of the event for the change of a friction element between two states, or 0 for no event.
 
-    `after` is None if the friction no longer acts. `slow` is whether its slip is known to vanish between the states;
-    only then, or if it begins, is it reversed, as its direction may have turned since it began.
+    `after` is None if the friction no longer acts. `vanished` is whether its component of slip ahead is known to fall
+    to zero between the states; only then, or if it begins, is slip reversed, as its direction may have turned since it
+    began.
     """
     if after is None:
         return 0
@@ -107,4 +116,4 @@ def _change_of(before: FrictionMode, after: FrictionMode | None, slow: bool) -> 
     if before.sticking_components is not None:
         return OPENS
     ahead = sum(a * b for a, b in zip(before.direction, after.direction, strict=True))
-    return OPENS if ahead < 0 and (slow or after.reversal_speed > 0.0) else 0
+    return OPENS if ahead < 0 and (slides_back(after) if vanished else after.reversal_speed > 0.0) else 0

@@ -36,7 +36,7 @@ from quirk.forces import ForceElement
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
-from .contact_changes import CLOSES, OPENS, changed_contacts, changed_frictions
+from .contact_changes import CLOSES, OPENS, changed_contacts, changed_frictions, slides_back
 from .contact_states import CLOSED_GAP, ROUND_OFF, ContactState, ImpactOutcome
 from .creeping_gaps import CREEPS
 from .event_actions import ENABLE_TOLERANCE
@@ -222,7 +222,7 @@ class Contacts:
         for name, pair in pairs.items():
             # Two bodies that slide back at once begin to slide again.
             mode, ends = after.friction.get(name), kinds.get(name) == "slip"
-            if ends and mode is not None and mode.sticking_components is None and pair not in slid:
+            if ends and mode is not None and slides_back(mode) and pair not in slid:
                 found.setdefault(name, OPENS)
                 slid.add(pair)
         return list(found.items())

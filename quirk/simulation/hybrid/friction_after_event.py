@@ -20,7 +20,7 @@ from quirk.result.contact_loads import ContactLoadWarning
 from .contact_rows import ContactRows
 from .contact_states import ContactState
 from .creeping_gaps import CREEPS
-from .prescribed_slip import is_prescribed
+from .prescribed_rates import is_prescribed
 from .shared_contact_loads import SharedContactLoads
 from .speed_limits import REST_SPEED
 from .turning_rows import FREEDOMS

@@ -23,7 +23,7 @@ from quirk.errors import SwitchingError
 
 from .contact_rows import ContactRowEvaluator, ContactRows
 from .contact_states import ROUND_OFF, WEAK_LOAD, Impact
-from .prescribed_slip import without_smooth_end
+from .prescribed_rates import without_smooth_end
 from .speed_limits import friction_acceleration, largest_acceleration
 
 # Number of equal steps in which coefficients of restitution are reduced to zero until an impact gains no energy.

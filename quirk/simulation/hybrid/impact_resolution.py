@@ -33,6 +33,7 @@ from .friction_after_event import creeping_rows, creeps_on, friction_modes_after
 from .frictional_contact import FrictionalContactSolver
 from .frictionless_contact import FrictionlessContactSolver, delassus_matrix
 from .impact_sequence import SEQUENTIAL, Strike, sequential_impacts, sum_of_impulses
+from .prescribed_rates import slow_prescribed_rates
 from .run_factory import RunFactory
 from .shared_contact_loads import SharedContactLoads
 from .speed_limits import ContactInstant, largest_speed, slip_limit, speed_limits
@@ -44,6 +45,8 @@ IDLE_GAP = 1e-9
 # bodies are further from the origin. If it needs longer than SLOW_OPENING times the free-fall time over the length of
 # the system to reach zero, negative gaps down to its present depth plus PENETRATION cause no event.
 PENETRATION, SLOW_OPENING = 1e-14, 1e-12
+# A gap that has just closed approaches no further below this fraction of the free-fall speed: numbers that underflow.
+MOTIONLESS = 1e-30
 # Angle, rad, between rim and plane below which the rim counts as flat on the plane.
 FLAT_ANGLE = 1e-6
 
@@ -59,6 +62,7 @@ class ClosedGaps:
     speeds : speed limits of the closed gaps
     impact_speeds : approach speeds of the closed gaps below which there is no impact, m/s or rad/s
     unloading : mask of the closed gaps whose load has just fallen to zero
+    W : (c, c) jumps of the rates of the c closed gaps per unit impulse at each of them
     """
 
     indices: list[int]
@@ -66,6 +70,7 @@ class ClosedGaps:
     speeds: SpeedLimits
     impact_speeds: np.ndarray
     unloading: np.ndarray
+    W: np.ndarray
 
 
 class ImpactResolver:
@@ -122,10 +127,18 @@ class ImpactResolver:
         # Rates of gaps that other rows hold are zero up to their creep.
         creep = np.array([contact_state.creeping.get(key, 0.0) for key in keys]) * CREPT
         # A gap that has just closed must not decrease further, however small its rate.
-        threshold = np.where([key in closing for key in keys], 0.0, np.maximum(speeds.round_off, creep))
+        least, just_closed = MOTIONLESS * speeds.free_fall, [key in closing for key in keys]
+        threshold = np.where(just_closed, least, np.maximum(speeds.round_off, creep))
         unloaded = {key[:2] for key in triggered if key[2] == "push"}
         unloading = np.array([key in unloaded for key in keys], dtype=bool)
-        closed = ClosedGaps(indices, kinematics, speeds, threshold, unloading)
+        W = self._responses(instant, y, kinematics, indices, rows)
+        closed = ClosedGaps(indices, kinematics, speeds, threshold, unloading, W)
+        prescribed = self._slow_approach(closed, state)
+        if prescribed.any():
+            instant = replace(instant, prescribed=prescribed)
+            kinematics = instant.kinematics(y)
+            closed = replace(closed, kinematics=kinematics)
+            rows = self._friction_rows(instant, y, kinematics, indices, acting) if acting else None
         outcome = self._outcome(instant, y, closed, rows, triggered, contact_state)
         if self._approach(instant, y, closed, outcome):
             # Other gaps approach because gaps that separate slowly have been stopped.
@@ -185,6 +198,38 @@ class ImpactResolver:
         """Return the speed limits of the closed gaps `indices`; for the other arguments see `_friction_rows`."""
         closed = kinematics.subset(indices)
         return speed_limits(instant, y, indices, closed, self._units[indices], self._rest_speed[indices], rows)
+
+    def _responses(
+        self,
+        instant: ContactInstant,
+        y: np.ndarray,
+        kinematics: ContactKinematics,
+        indices: list[int],
+        rows: ContactRows | None,
+    ) -> np.ndarray:
+        """Return the jumps of the rates of the closed gaps `indices` per unit impulse at each of them, (c, c).
+
+        `rows` are the rows of these gaps and of friction, or None; for the other arguments see `_friction_rows`.
+        """
+        if rows is None:
+            return delassus_matrix(kinematics.subset(indices), instant.solver, instant.t, y)
+        c, arms = len(indices), rows.arms[: len(indices)]
+        return np.asarray(rows.W[:c, :c] / arms / arms[:, None])
+
+    def _slow_approach(self, closed: ClosedGaps, state: State) -> np.ndarray:
+        """Return the rates of all gaps and slip components that count as zero because drivers prescribe them.
+
+        Drivers may set bodies down slowly, up to the speed of contacts at rest, but not go on. `closed` are the closed
+        gaps, and `state` is the state before the impacts.
+        """
+        found, indices = np.zeros(len(closed.kinematics.rate)), closed.indices
+        rates = closed.kinematics.rate[indices]
+        if not (rates < -closed.impact_speeds).any():
+            return found
+        touches = closed.kinematics.value[indices] >= -self._penetration_limits(state)[indices]
+        slow = np.maximum(closed.impact_speeds, np.where(touches, closed.speeds.separation, 0.0))
+        found[indices] = slow_prescribed_rates(closed.W, rates, slow)
+        return found
 
     def _instant(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> ContactInstant:
         """Return the instant at time t (s), with the solver for the system without contacts and friction.
@@ -280,8 +325,7 @@ class ImpactResolver:
         `instant` holds the time, joint angles, solver and gaps; `y` is the state vector before the impacts.
         """
         indices, speeds, t, solver = closed.indices, closed.speeds, instant.t, instant.solver
-        kinematics, frictionless = closed.kinematics.subset(indices), self._frictionless
-        W = delassus_matrix(kinematics, solver, t, y)
+        kinematics, frictionless, W = closed.kinematics.subset(indices), self._frictionless, closed.W
 
         def strike(y: np.ndarray, striking: np.ndarray, rebounds: bool) -> Impact:
             some = [c for c, strikes in zip(indices, striking, strict=True) if strikes]
@@ -497,8 +541,7 @@ class ImpactResolver:
         """
         names = [point.constraint.name for point in self._contact_points]
         values, before = closed.kinematics.value, closed.kinematics.rate
-        far = float(np.abs(self._system.model.auxiliary.state(outcome.y).position).max(initial=0.0))
-        thresholds = PENETRATION * self._units * max(1.0, far / self._system.model.length)
+        thresholds = self._penetration_limits(self._system.model.auxiliary.state(outcome.y))
         penetrating = []
         for row, c in enumerate(closed.indices):
             unmoved = names[c] not in outcome.impulse or before[c] >= -closed.speeds.round_off[row]
@@ -513,6 +556,11 @@ class ImpactResolver:
             slow = rates[c] * self._units[c] * SLOW_OPENING < max(depth, thresholds[c]) * speeds.free_fall[row]
             if slow or rates[c] <= speeds.round_off[row]:
                 outcome.contact_state.tolerated_gaps[self._contact_points[c].key] = float(depth + thresholds[c])
+
+    def _penetration_limits(self, state: State) -> np.ndarray:
+        """Return the depths (c,), m or rad, down to which all c gaps may be negative by round-off at a state."""
+        far = float(np.abs(state.position).max(initial=0.0))
+        return np.asarray(PENETRATION * self._units * max(1.0, far / self._system.model.length))
 
     def _monitored_loads(
         self, closed: list[int], solution: ContactModes, load_round_off: np.ndarray, shares: SharedContactLoads

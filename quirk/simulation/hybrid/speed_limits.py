@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class ContactInstant:
     gaps : all gaps of the system
     fastest : largest speed of the bodies before the impacts, m/s, and before earlier ones at this time; the round-off
         of speeds is relative to it
+    prescribed : rates of all gaps and slip components that count as zero; see `slow_prescribed_rates`
     """
 
     t: float
@@ -42,10 +43,12 @@ class ContactInstant:
     solver: Solver
     gaps: Gaps
     fastest: float
+    prescribed: np.ndarray | float = 0.0
 
     def kinematics(self, y: np.ndarray) -> ContactKinematics:
         """Return the values, rates and constraint rows of all gaps at the state vector y."""
-        return self.gaps.kinematics_at(self.solver, self.t, y, self.angles)
+        found = self.gaps.kinematics_at(self.solver, self.t, y, self.angles)
+        return replace(found, rate=found.rate - self.prescribed)
 
     def accelerations(self, y: np.ndarray, indices: list[int]) -> np.ndarray:
         """Return the accelerations of some gaps and slip components under all loads at the state vector y.

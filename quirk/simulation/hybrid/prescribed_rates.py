@@ -1,7 +1,7 @@
-"""Slip that drivers prescribe, so that friction cannot change it: whether it is, and whether it ends smoothly.
+"""Rates of gaps and slip that drivers prescribe, so that contacts and friction cannot change them.
 
 A contact problem has r rows, one for each gap and for each slip component; W (r, r) are the accelerations of the rows,
-m/s^2, per unit force along each row, N.
+m/s^2, per unit force along each row, N, or the jumps of their rates, m/s, per unit impulse, N s.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from scipy.linalg import null_space
 from quirk.dynamics.contact.contact_modes import ContactModes
 
 from .contact_rows import ContactRows
+from .contact_states import ROUND_OFF
 
 # A response to forces below this fraction of the largest one is round-off.
 UNRESPONSIVE = 1e-10
@@ -70,3 +71,27 @@ def without_smooth_end(
     without = accelerations.copy()
     without[held] -= prescribed @ change
     return without
+
+
+def slow_prescribed_rates(W: np.ndarray, rates: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Return the part of the rates (c,) of closed gaps that drivers prescribe, if it is slow; otherwise zeros.
+
+    It is the part that no impulse changes, and for gaps with such a part that approach slowly their whole rate. A
+    driver that sets a body down smoothly may close a gap a little before it comes to rest, because of round-off. This
+    is no impact.
+
+    Parameters
+    ----------
+    W : (c, c) jumps of the rates per unit impulse at each gap
+    rates : (c,) rates of the gaps
+    limits : (c,) rates that count as slow
+    """
+    response = np.diag(W)
+    scale = np.sqrt(np.where(response > 0.0, response, 1.0))
+    values, vectors = np.linalg.eigh(W / scale / scale[:, None])
+    unresponsive = vectors[:, values <= UNRESPONSIVE * values[-1]]
+    prescribed = scale * (unresponsive @ (unresponsive.T @ (rates / scale)))
+    affected = np.abs(prescribed) > ROUND_OFF * np.abs(rates).max()
+    if not affected.any() or not (np.abs(prescribed) <= limits).all():
+        return np.zeros_like(rates)
+    return np.where(affected & (np.abs(rates) <= limits), np.minimum(rates, 0.0), prescribed)

@@ -1,4 +1,4 @@
-"""Bodies that drives set down so that their gaps vanish exactly when the drive comes to rest."""
+"""Drives that come to rest exactly where a gap vanishes: bodies set down on others, and joints moved to a stop."""
 
 from __future__ import annotations
 
@@ -64,6 +64,21 @@ def test_a_drive_sets_a_body_down_without_impact(holder: str, friction: bool, im
         assert load[after] == pytest.approx(weight, rel=1e-9), seed
         height = result["box"].position[result.time > 1.0, 2]
         assert np.ptp(height) < 1e-12, seed
+
+
+@pytest.mark.parametrize("joint", ["Revolute", "Prismatic"])
+def test_a_drive_ends_at_a_stop_and_leaves_it(joint: str) -> None:
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        end, size = rng.uniform(0.3, 2.0), 10 ** rng.uniform(-3, 3)
+        limit = end if joint == "Revolute" else end * size
+        rod = Body.bar("rod", [0, 0, 0], [size, 0, 0], mass=rng.uniform(0.1, 10.0))
+        pin = getattr(quirk, joint)("pin", GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
+        stop = quirk.Stop("stop", pin, upper=limit)
+        drive = quirk.Drive("drive", pin, Motion.rest_to_rest([0, 1, 1.5, 2.5], [0, limit, limit, 0]))
+        result = quirk.simulate(quirk.System([rod, pin, stop, drive], gravity=[0, 0, -G]), 2.5, output=0.1)
+        assert not any(event.impulse for event in result.events), seed
+        assert not result["stop"].force().any() and not result["stop"].torque().any(), seed
 
 
 @pytest.mark.parametrize("further", [1e-3, 1e-7, 1e-10])

@@ -144,7 +144,7 @@ def thrown_hoop(seed: int) -> quirk.System:
         [across, across, about_axis],
         position=center,
         orientation=quirk.rotation.from_matrix(axes),
-        velocity=np.cross(omega, center) + [*rng.uniform(-2, 2, 2), 0],
+        velocity=np.cross(omega, center) + np.append(rng.uniform(-2, 2, 2), 0),
         angular_velocity=axes.T @ omega,
     )
     rim = quirk.surface.rim(radius, [0, 0, 0], [0, 0, 1])

@@ -223,6 +223,10 @@ class Gaps:
         for one in self._bounded:
             self.parts[one.name] = nearest_part(self._system, one, state, before.get(one.name))
 
+    def names(self, indices: Sequence[int]) -> frozenset[str]:
+        """Return the names of the constraints of the gaps `indices`."""
+        return frozenset(self.contact_points[c].constraint.name for c in indices)
+
     def row_of(self, point: ContactPoint) -> int:
         """Return the index of the constraint row for a closed gap `point` among the rows of its constraint."""
         return self.parts.get(point.constraint.name, point.number)

@@ -58,6 +58,8 @@ class FrictionlessContactSolver:
         rates, (limits, at_rest, noise) = kinematics.rate, (arms * speed for speed in speeds)
         if not (rates < -noise).any():
             return Impact(y, {}, rates / arms)
+        # Rates of gaps that other constraints hold are round-off.
+        rates = np.where((np.diag(W) == 0.0) & (np.abs(rates) <= noise), 0.0, rates)
         x, target, kept = _newton_impact(W, rates, np.where(rates < -limits, self._restitution[closed], 0.0))
         if x is None:
             raise SwitchingError(

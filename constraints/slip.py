@@ -7,7 +7,7 @@ and by the constraint rows of sticking. Their arguments are the time, the moving
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,15 +48,20 @@ class Component:
     torque_i: Vector
 
 
-def _translational_slip(i: Any, j: Any, direction: Vector, point: Vector) -> Component:
-    """Return the slip component (m/s) along a unit vector, at a contact point of two bodies.
+def _cross(a: Vector, b: Vector) -> Vector:
+    """Return the cross product of two vectors (3,), which `numpy.cross` computes more slowly for arrays of jets."""
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
-    `direction` (3,) is the unit vector, and `point` (3,), m, the position of the contact point, both in the inertial
-    frame.
+
+def _translational_slip(i: Any, j: Any, directions: Iterable[Vector], point: Vector) -> list[Component]:
+    """Return the slip components (m/s) along unit vectors, at a contact point of two bodies.
+
+    `directions` are the unit vectors (3,), and `point` (3,), m, is the position of the contact point, both in the
+    inertial frame.
     """
     from_i, from_j = point - i.position, point - j.position
-    slip = j.velocity + np.cross(j.spin, from_j) - i.velocity - np.cross(i.spin, from_i)
-    return Component(direction @ slip, direction, np.cross(from_j, direction), -direction, -np.cross(from_i, direction))
+    slip = j.velocity + _cross(j.spin, from_j) - i.velocity - _cross(i.spin, from_i)
+    return [Component(e @ slip, e, _cross(from_j, e), -e, -_cross(from_i, e)) for e in directions]
 
 
 def _rotational_slip(i: Any, j: Any, direction: Vector, radius: Any) -> Component:
@@ -90,7 +95,7 @@ class AlongAxis:
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
         """Return the components of slip, m/s; `numbers` contains the radius at which rotation slips, m."""
         axis = i.rotation[:, self.axis]
-        found = [_translational_slip(i, j, axis, j.position)] if self.slides else []
+        found = _translational_slip(i, j, [axis], j.position) if self.slides else []
         return [*found, _rotational_slip(i, j, axis, numbers[0])] if self.turns else found
 
 
@@ -149,7 +154,7 @@ class OnPlane:
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
         """Return the components of slip (m/s) along x and y of frame i."""
-        return [_translational_slip(i, j, i.rotation[:, axis], j.position) for axis in (X, Y)]
+        return _translational_slip(i, j, (i.rotation[:, axis] for axis in (X, Y)), j.position)
 
 
 @dataclass(frozen=True)
@@ -198,7 +203,7 @@ class OfSurfaces:
             directions = tangents(one, normal, self.side)
         else:
             directions = tangents_of_plane(i.rotation @ np.array(self.across), normal)
-        return [_translational_slip(i, j, direction, point) for direction in directions]
+        return _translational_slip(i, j, directions, point)
 
     def _normal_and_point(self, i: Any, j: Any, radii: Sequence[Any]) -> tuple[Vector, Vector]:
         """Return the unit normal (3,) from the first to the second surface, and the contact point (3,), m.
@@ -262,7 +267,7 @@ class OfGap:
             directions = tangents(i, normal, self.side)
         else:
             directions = tangents_of_plane(i.rotation @ np.array(self.across), normal)
-        return [_translational_slip(i, j, direction, point) for direction in directions]
+        return _translational_slip(i, j, directions, point)
 
     def _normal(self, t: Any, i: Any, j: Any) -> Vector:
         count = len(j.position[0].gradient)
@@ -305,9 +310,9 @@ def tangents_of_plane(across: Vector, normal: Vector) -> tuple[Vector, Vector]:
 
     `across` (3,) is the normal of the plane. All vectors are in the inertial frame.
     """
-    first = np.cross(across, normal)
+    first = _cross(across, normal)
     first = first / np.sqrt(first @ first)
-    return first, np.cross(normal, first)
+    return first, _cross(normal, first)
 
 
 Slip = AlongAxis | AboutAngle | AboutCrossAxis | AboutPoint | OnPlane | OfSurfaces | OfGap

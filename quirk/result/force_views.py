@@ -109,11 +109,17 @@ class ForceView:
         return self._in_frame(load[:, 3:] - np.cross(self._arm(end), load[:, :3]), frame)
 
     def coordinate(self, name: str | None = None) -> np.ndarray:
-        """Return a coordinate (nt,) of the element, m or rad; the name is optional if there is only one."""
+        """Return a coordinate (nt,) of the element, m or rad; the name is optional if there is only one.
+
+        It is zero while the element is disabled; `result.active` says when that is.
+        """
         return self.exerted.coordinates[:, self._number(name), 0]
 
     def rate(self, name: str | None = None) -> np.ndarray:
-        """Return the rate (nt,) of a coordinate, m/s or rad/s; the name is optional if there is only one."""
+        """Return the rate (nt,) of a coordinate, m/s or rad/s; the name is optional if there is only one.
+
+        It is zero while the element is disabled.
+        """
         return self.exerted.coordinates[:, self._number(name), 1]
 
     def along(self, name: str | None = None) -> np.ndarray:

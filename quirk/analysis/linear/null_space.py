@@ -18,7 +18,6 @@ from quirk.dynamics.dense.rows import tangent_rows
 from quirk.dynamics.dense.udwadia_kalaba import PseudoInverse
 from quirk.dynamics.model.directions import Directions
 from quirk.dynamics.model.metric import Metric
-from quirk.dynamics.model.model import Model
 from quirk.errors import InputError
 
 from .operating_point import Point
@@ -59,7 +58,7 @@ class NullSpaceBasis:
         alike, scaled = Metric.uniform(model).rows(rows), point.metric.rows(rows)
         kept = point.independent
         _require_regular(point, alike)
-        of_poses = ~_of_velocities(model)
+        of_poses = ~model.row_of_velocities
         every = PseudoInverse.of(scaled, kept, limit=point.rank)
         holding = every
         if not of_poses.all():
@@ -140,14 +139,6 @@ def motions_from_weighted(metric: Metric, z: np.ndarray) -> np.ndarray:
     by_body = z.reshape(len(metric.translation), 6, -1)
     translation = metric.translation[:, None, None] * by_body[:, :3]
     return np.concatenate([translation, np.einsum("nij,njd->nid", metric.rotation, by_body[:, 3:])], axis=1)
-
-
-def _of_velocities(model: Model) -> np.ndarray:
-    """Return a mask (m,) of the constraint rows that constrain velocities only, such as rolling."""
-    found = np.zeros(model.rows, dtype=bool)
-    for placed in model.relations:
-        found[placed.rows] = placed.relation.of_velocities
-    return found
 
 
 def _require_regular(point: Point, uniform_rows: np.ndarray) -> None:

@@ -163,7 +163,7 @@ def pencil(point: Point, local: Local, steady: SteadyMotion) -> tuple[Any, Any]:
 
     n, k, kept = point.bodies, point.internal, point.independent
     size = FREEDOMS * n + k
-    of_velocities = _of_velocities(point)
+    of_velocities = point.model.row_of_velocities
     rows = (
         local.positions
         + coo_array((of_velocities.astype(float), (np.arange(len(kept)),) * 2), (len(kept),) * 2) @ local.velocities
@@ -204,13 +204,6 @@ def _kinematic_part(point: Point, steady: SteadyMotion, size: int) -> Any:
     blocks -= steady.convected_rates(np.broadcast_to(np.eye(FREEDOMS), blocks.shape))
     body, row, column = np.nonzero(blocks)
     return csr_array((blocks[body, row, column], (FREEDOMS * body + row, FREEDOMS * body + column)), (size, size))
-
-
-def _of_velocities(point: Point) -> np.ndarray:
-    found = np.zeros(point.model.rows, dtype=bool)
-    for placed in point.model.relations:
-        found[placed.rows] = placed.relation.of_velocities
-    return found
 
 
 def _rate(local: Local, length: float) -> float:

@@ -199,22 +199,26 @@ class Flow:
     def tangential(self, error: np.ndarray) -> np.ndarray:
         """Return the component, tangential to the constraints, of an error (13 n + k,) of the last projected state.
 
-        The normal component is irrelevant, because projection removes it.
+        The normal component is irrelevant, because projection removes it. Constraints of velocities, such as rolling,
+        do not restrict poses.
         """
         if self._projected is None:
             return error
         e, q = self.model.auxiliary.state(error), self._projected.state.orientation
         turn = 2 * rotation.multiply(rotation.conjugate(q), e.orientation)[:, 1:]
-        position, turn = self._along(e.position, turn)
-        velocity, omega = self._along(e.velocity, e.angular_velocity)
+        position, turn = self._along(e.position, turn, ~self.model.row_of_velocities)
+        velocity, omega = self._along(e.velocity, e.angular_velocity, np.ones(self.model.rows, dtype=bool))
         along = State(position, rotation.rate(q, turn), velocity, omega).pack()
         return np.append(along, self.model.auxiliary.numbers(error))
 
-    def _along(self, translation: np.ndarray, turn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _along(self, translation: np.ndarray, turn: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what projection leaves of a variation that only the rows in the mask `rows` (m,) restrict."""
         assert self._projected is not None
-        Vt = self._projected.pseudo_inverse.Vt
+        inverse = self._projected.pseudo_inverse
         z = self.metric.coordinates(translation, turn)
-        return self.metric.vector(z - Vt.T @ (Vt @ z))
+        # The components U^T D A z of the residuals of all rows are s Vt z.
+        across = inverse.U.T @ np.where(rows, inverse.U @ (inverse.s * (inverse.Vt @ z)), 0.0)
+        return self.metric.vector(z - inverse.Vt.T @ (across / inverse.s))
 
     @property
     def _floor(self) -> float:

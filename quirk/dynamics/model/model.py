@@ -172,6 +172,14 @@ class Model:
         return len(self.labels)
 
     @cached_property
+    def row_of_velocities(self) -> np.ndarray:
+        """Mask (m,) of the rows that constrain velocities only, such as rolling."""
+        found = np.zeros(self.rows, dtype=bool)
+        for placed in self.relations:
+            found[placed.rows] = placed.relation.of_velocities
+        return found
+
+    @cached_property
     def work_of_row(self) -> np.ndarray:
         """Index (m,) among the auxiliary states of the work of each row's constraint, -1 if it does none."""
         place = np.full(self.rows, -1, dtype=np.int64)

@@ -14,7 +14,7 @@ import numpy as np
 
 from quirk.jit.compilation import kernel
 from quirk.jit.components import component
-from quirk.jit.simd import at, put
+from quirk.jit.simd import at, put, splat, store
 
 from .bodies import POSES, VELOCITIES, displace, largest_distance, motion_of, rotations, speed, subtract
 from .closing_solve import closed
@@ -31,7 +31,7 @@ from .recursion_solve import (
     tangential_recursively,
 )
 from .redundancy import EPSILON
-from .rows import along, residuals
+from .rows import along, of_velocities, residuals
 from .workspace import CORRECTION, LEAST
 
 # Corrections below this are round-off. They are relative to the length of the system for poses, to its speed for
@@ -142,14 +142,18 @@ def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: i
 
     Constraint rows are multiplied by vectors of this form: translations in the inertial frame, and W^-1 times rotations
     in body axes, with the metric W of a body: W W^T = J^-1. `level` selects the variation of poses or of velocities. If
-    `constrained`, the result is projected onto the tangent space of the constraints.
+    `constrained`, the result is projected onto the tangent space of the constraints. Of variations of poses, this is
+    what projection of the poses leaves: constraints of velocities, such as rolling, do not restrict them.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     motion_of(constants, y, change, level, work.motion)
     if constrained and factored_recursively(mechanism):
-        tangential_recursively(mechanism, y)
+        tangential_recursively(mechanism, y, level)
     elif constrained:
         along(nodes, work.G, work.motion, work.rhs)
+        for n in range(nodes.rows.shape[0]):
+            if level == POSES and of_velocities(nodes, n):
+                store(work.rhs, 8 * n, splat(0.0))
         passes = solve_count(mechanism, ACROSS)
         if passes > 1:
             copy(work.motion, work.change)

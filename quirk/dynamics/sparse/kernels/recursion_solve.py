@@ -15,10 +15,10 @@ import numpy as np
 
 from quirk.jit.compilation import kernel
 from quirk.jit.components import component
-from quirk.jit.simd import at, load, put, store
+from quirk.jit.simd import at, load, put, splat, store
 
 from .applied import applied_loads, auxiliary_rates
-from .bodies import CON, STATE, poses, rotations
+from .bodies import CON, STATE, VELOCITIES, poses, rotations
 from .closing_solve import closed, closing_rows, factorise_closings, impose_closings
 from .mechanism import Mechanism
 from .recursion_bodies import accelerations_of_bodies, biases, postures, state_rates, turned_since
@@ -35,7 +35,7 @@ from .recursion_inertias import articulate_all
 from .recursion_loads import load_all
 from .recursion_motions import follow_all, lock_all, set_ground
 from .row_power import row_power
-from .rows import along_of, residuals_of
+from .rows import along_of, of_velocities, residuals_of
 from .workspace import FACTORED, PARTIAL, RECURSIVE
 
 # Values of FACTORED after a factorization by recursion: HERE if it is at the state of `recursion.posture`, ELSEWHERE if
@@ -212,13 +212,18 @@ def remaining_residuals(mechanism: Mechanism, t: float, y: np.ndarray, level: in
 
 
 @kernel
-def tangential_recursively(mechanism: Mechanism, y: np.ndarray) -> None:
+def tangential_recursively(mechanism: Mechanism, y: np.ndarray, level: int) -> None:
     """Project the variation of the state y in work.motion onto the tangent space of the constraints.
 
-    The last factorization of the recursion is used.
+    The last factorization of the recursion is used. `level` says whether poses or velocities vary; see `tangential`.
     """
     recursion, constants, motion = mechanism.recursion, mechanism.constants, mechanism.work.motion
     nodes, work, own = mechanism.nodes, mechanism.work, mechanism.closings.nodes
+    if closed(mechanism):
+        for k in range(own.shape[0]):
+            along_of(nodes, own[k], work.G, motion, work.residual)
+            if level == VELOCITIES or not of_velocities(nodes, own[k]):
+                store(work.residual, 8 * own[k], splat(0.0))
     move_postures(mechanism, y)
     load_all_by_motion(recursion, constants, motion)
     load_all(recursion)
@@ -228,7 +233,7 @@ def tangential_recursively(mechanism: Mechanism, y: np.ndarray) -> None:
     if closed(mechanism):
         for k in range(own.shape[0]):
             along_of(nodes, own[k], work.G, motion, work.rhs)
-            store(work.rhs, 8 * own[k], -1.0 * load(work.rhs, 8 * own[k]))
+            store(work.rhs, 8 * own[k], load(work.residual, 8 * own[k]) - load(work.rhs, 8 * own[k]))
         impose_closings(mechanism, False)
         follow_all(recursion, False)
         write_motion(recursion, constants, motion)

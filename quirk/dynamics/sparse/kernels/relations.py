@@ -39,8 +39,9 @@ SIDE_SIZE = 48
 #   NUMBERS: number of constants
 #   MOTION, MOTION_END: range of its prescribed motions
 #   SIDE, SIDE_END: range of its sides
-ADDRESS, ROWS, INPUT, OUTPUT, FRAMES, GRADIENT, NUMBERS, MOTION, MOTION_END, SIDE, SIDE_END = range(11)
-RELATION_SIZE = 11
+#   OF_VELOCITIES: 1 if its rows constrain velocities only, such as rolling, otherwise 0
+ADDRESS, ROWS, INPUT, OUTPUT, FRAMES, GRADIENT, NUMBERS, MOTION, MOTION_END, SIDE, SIDE_END, OF_VELOCITIES = range(12)
+RELATION_SIZE = 12
 
 # Integers of each side: offsets of its body in arrays of states, kinematics and wrenches, and offset of the side in G.
 STATE_AT, KINEMATICS_AT, WRENCH_AT, G_AT = range(4)
@@ -75,7 +76,7 @@ class Relations(NamedTuple):
     def entry(self, r: int, index: int) -> int:
         """Return an integer of relation r from `entries`; for calls from Python.
 
-        `index` is one of the constants of this module from ADDRESS to SIDE_END.
+        `index` is one of the constants of this module from ADDRESS to OF_VELOCITIES.
         """
         return int(self.entries[RELATION_SIZE * r + index])
 

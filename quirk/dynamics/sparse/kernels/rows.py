@@ -36,7 +36,15 @@ from quirk.jit.record import record
 from quirk.jit.simd import at, halved, load, put, splat, store, widened
 from quirk.jit.tracing import traced
 
-from .relations import Relations, relation_along, relation_along_with_terms, relation_residuals, relation_rows
+from .relations import (
+    OF_VELOCITIES,
+    RELATION_SIZE,
+    Relations,
+    relation_along,
+    relation_along_with_terms,
+    relation_residuals,
+    relation_rows,
+)
 
 
 @record
@@ -357,6 +365,13 @@ def along_of(nodes: Nodes, n: int, G: np.ndarray, motion: np.ndarray, out: np.nd
     row = row + dot(body_vector(motion, i + MOMENT), load3(G, g + G_I))
     row = row + dot(body_vector(motion, j + MOMENT), load3(G, g + G_J))
     store(out, 8 * n, row)
+
+
+@kernel
+def of_velocities(nodes: Nodes, n: int) -> bool:
+    """Whether the rows of node n constrain velocities only, such as rolling, and therefore do not restrict poses."""
+    is_relation = nodes.kind[n] == RELATION
+    return is_relation and nodes.relations.entries[RELATION_SIZE * nodes.lanes[n] + OF_VELOCITIES] != 0
 
 
 @kernel

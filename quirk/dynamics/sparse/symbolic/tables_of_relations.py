@@ -32,8 +32,8 @@ def flat_relations(model: Model, slots: Slots, start: int, order: int = ORDER, g
     motion, side = starts([lay.motions for lay in layouts]), starts([lay.frames for lay in layouts])
     entries = [
         (0, lay.rows, inputs[r], outputs[r], lay.first_frame, lay.first_gradient, lay.numbers, motion[r],
-         motion[r + 1], side[r], side[r + 1])
-        for r, lay in enumerate(layouts)
+         motion[r + 1], side[r], side[r + 1], int(placed.relation.of_velocities))
+        for r, (lay, placed) in enumerate(zip(layouts, model.relations, strict=True))
     ]  # fmt: skip
     sides = [
         (slots.offset(body, STATE_SIZE), slots.offset(body, KINEMATICS_SIZE), slots.offset(body, WRENCH_SIZE),

@@ -81,8 +81,15 @@ def test_a_drive_ends_at_a_stop_and_leaves_it(joint: str) -> None:
         assert not result["stop"].force().any() and not result["stop"].torque().any(), seed
 
 
+@pytest.mark.parametrize("beside", [False, True])
 @pytest.mark.parametrize("further", [1e-3, 1e-7, 1e-10])
 @pytest.mark.parametrize("holder", ["rail", "plate"])
-def test_a_drive_that_goes_on_cannot(holder: str, further: float) -> None:
-    with pytest.raises(quirk.SimulationError, match="no impulses"):
-        quirk.simulate(set_down(0, holder, False, further), 1.4)
+def test_a_drive_that_goes_on_cannot(holder: str, further: float, beside: bool) -> None:
+    system = set_down(0, holder, False, further)
+    if beside:  # a ball that slides with friction
+        ball = Body.sphere("ball", 1.0, 0.1, position=[5, 0, 0.1], velocity=[1, 0, 0])
+        floor = Contact("floor", GROUND, ball, on_i=surface.plane(), on_j=surface.sphere(0.1))
+        items = [*system.bodies, ball, *system.constraints, floor, *system.forces, Friction("rub", floor, 0.1)]
+        system = quirk.System([*items, *system.events], gravity=[0, 0, -G])
+    with pytest.raises(quirk.SimulationError, match=r"no impulses prevent interpenetration .*Contact \"foot 0\""):
+        quirk.simulate(system, 1.4)

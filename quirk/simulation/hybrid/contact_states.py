@@ -15,6 +15,8 @@ from quirk.dynamics.contact.impulse import Impulse
 from quirk.events.names import CommonMargin, KeptRows, Shared
 from quirk.forces.stick_slip import StickSlip
 
+# What impulses cannot do where constraints press bodies against each other, for error messages.
+PREVENT = "prevent interpenetration at all of these contacts"
 # Largest gap that counts as closed, relative to the length of the system or in rad.
 CLOSED_GAP = 1e-10
 # Rates of contacts below this fraction of the largest speed of the bodies are round-off; the same fraction of the

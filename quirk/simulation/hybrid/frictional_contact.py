@@ -6,7 +6,7 @@ are (13 n + k,) for n bodies and k auxiliary states.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,14 +15,14 @@ from quirk.analysis.contact.friction_modes import FrictionMode, FrictionModes
 from quirk.dynamics.contact.contact_modes import ContactModes, ContactProblem, FrictionElement
 from quirk.dynamics.contact.coulomb import solve_coulomb
 from quirk.dynamics.contact.impulse import Impulse, add_velocity_jump, impulses
-from quirk.dynamics.contact.lcp import independent_columns
+from quirk.dynamics.contact.lcp import MAX_VIOLATION, independent_columns
 from quirk.dynamics.contact.painleve import has_one_solution
 from quirk.dynamics.contact.uncoupled_problems import UncoupledProblem, uncoupled_problems
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.errors import SwitchingError
 
 from .contact_rows import ContactRowEvaluator, ContactRows
-from .contact_states import ROUND_OFF, WEAK_LOAD, Impact
+from .contact_states import PREVENT, ROUND_OFF, WEAK_LOAD, Impact
 from .prescribed_rates import without_smooth_end
 from .speed_limits import friction_acceleration, largest_acceleration
 
@@ -78,19 +78,29 @@ class FrictionalContactSolver:
         bouncing[:c] = np.where(rates[:c] < -limits, -restitution * rates[:c], 0.0)
         problem = ContactProblem(W, v, in_contact, noise * np.ones(len(v)), rows.compliance[used])
         x, active, goal, least = np.zeros(len(rates)), np.zeros(len(rates), dtype=bool), np.zeros(len(rates)), 1.0
+        blocked = (np.diag(W)[:c] == 0.0) & (v[:c] < -max(noise, MAX_VIOLATION * np.abs(v).max(initial=0.0)))
+        if blocked.any():
+            raise SwitchingError(f"no impulses {PREVENT}: {self._listed(rows, np.flatnonzero(blocked))}")
         for part in uncoupled_problems(problem, range(c)):
             rebounds = _rebounds(part, bouncing[part.rows])
+            own = [used[row] for row in part.rows]
             if rebounds is None:
                 pairs = zip(rows.friction_elements, rows.elements, strict=True)
                 of_contacts = [friction for friction, element in pairs if element.contact is not None]
+                if not part.friction:
+                    listed = self._listed(rows, [row for row in own if row < c])
+                    raise SwitchingError(f"no impulses {PREVENT}: {listed}")
                 listed = ", ".join(f"{of_contacts[k]}" for k in part.friction)
                 raise SwitchingError(f"no impulses satisfy Coulomb's law of friction: {listed}")
             modes, kept = rebounds
-            own = [used[row] for row in part.rows]
             x[own], active[own], goal[own] = modes.z, modes.independent, kept * bouncing[part.rows]
             least = min(least, kept)
         y, impulse, rates = self._apply_impulses(solver, t, y, rows, x, active, goal)
         return Impact(y, impulse, rates / rows.arms, least)
+
+    def _listed(self, rows: ContactRows, gaps: Iterable[int]) -> str:
+        """Return the contacts of the gaps with the rows `gaps`, for error messages."""
+        return ", ".join(f"{self._gaps.contact_points[rows.indices[row]].constraint}" for row in gaps)
 
     def slips_at_infinite_friction(self, rows: ContactRows, noise: float) -> bool:
         """Whether a contact with infinite friction coefficient slips faster than `noise`, m/s.

@@ -17,7 +17,7 @@ from quirk.dynamics.contact.load_sharing import coupled_groups
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.errors import SwitchingError
 
-from .contact_states import CLOSED_GAP, ROUND_OFF, WEAK_LOAD, ContactState, Impact, opening_threshold
+from .contact_states import CLOSED_GAP, PREVENT, ROUND_OFF, WEAK_LOAD, ContactState, Impact, opening_threshold
 from .speed_limits import largest_acceleration, largest_speed
 
 # Number of equal steps in which coefficients of restitution are reduced to zero until an impact gains no energy.
@@ -62,9 +62,7 @@ class FrictionlessContactSolver:
         rates = np.where((np.diag(W) == 0.0) & (np.abs(rates) <= noise), 0.0, rates)
         x, target, kept = _newton_impact(W, rates, np.where(rates < -limits, self._restitution[closed], 0.0))
         if x is None:
-            raise SwitchingError(
-                f"no impulses prevent interpenetration at all of these contacts: {self._listed(closed)}"
-            )
+            raise SwitchingError(f"no impulses {PREVENT}: {self._listed(closed)}")
         # Contacts that separate more slowly than the limit of rest stay closed. That may slow others down, too.
         active, stays = x > 0, np.zeros(len(x), dtype=bool)
         while (slow := ~stays & (rates + W @ x > noise) & (rates + W @ x <= at_rest)).any():

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from quirk.dynamics.sparse.kernels.bodies import VELOCITIES
 from quirk.dynamics.sparse.kernels.recursion_solve import accelerate, accelerate_closed, closed, tangential_recursively
 from quirk.dynamics.sparse.kernels.workspace import FACTORED, RECURSIVE
 from quirk.jit.compilation import entry
@@ -18,7 +19,7 @@ def accelerations(mechanism, t, y, ydot):
 
 @entry
 def tangent(mechanism, y):
-    tangential_recursively(mechanism, y)
+    tangential_recursively(mechanism, y, VELOCITIES)
 
 
 def started(system):

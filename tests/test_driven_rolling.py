@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from recursion_checks import rows_alone
 from scipy.integrate import solve_ivp
 
 import quirk
@@ -26,7 +27,6 @@ METHODS: list[tuple[dict, float]] = [
     ({"method": "RadauIIA9"}, 1e-6),
     ({"method": "Taylor"}, 1e-8),
 ]
-DENSE: tuple[dict, float] = ({"method": "DOP853", "solver": "dense"}, 1e-8)
 CASES = [
     *(("disk", "axle", motion, method) for motion in MOTIONS for method in METHODS),
     *(
@@ -35,7 +35,6 @@ CASES = [
         for part in ("rail", "axle")
         for motion in MOTIONS
     ),
-    ("disk", "axle", "polynomial", DENSE),
 ]
 
 
@@ -74,6 +73,17 @@ def test_a_wheel_rolls_by_its_radius_times_its_angle(rolling, driven, motion, me
     result = quirk.simulate(cart(rolling, driven, MOTIONS[motion]), END, output=0.1, **options)
     travel, turned = result["chassis"].position[:, 0], RADIUS * result["axle"].angle
     assert travel == pytest.approx(turned, abs=allowed * max(np.abs(travel).max(), np.abs(turned).max()))
+
+
+@pytest.mark.parametrize("rolling", ["disk", "implicit"])
+def test_steps_by_recursion_by_rows_and_by_the_dense_solver_are_the_same(rolling, monkeypatch):
+    def steps(**options):
+        system = cart(rolling, "axle", MOTIONS["polynomial"])
+        return quirk.simulate(system, END, method="DOP853", output=[END], **options).statistics.steps
+
+    by_recursion, by_dense = steps(), steps(solver="dense")
+    rows_alone(monkeypatch)
+    assert steps() == by_recursion == by_dense
 
 
 @pytest.mark.parametrize("method", METHODS[:4], ids=str)

@@ -57,6 +57,8 @@ def test_a_floor_that_drops(feet, rough, options):
     fallen = next(one for one in result.events if one.impulse)
     assert fallen.time == pytest.approx(landing, abs=1e-7)
     assert result.events[0].name == "drop"
+    opened = [one.time for one in result.events if one.direction == 1 and one.name.startswith("foot")]
+    assert opened == pytest.approx([0.3] * feet, abs=1e-12)
     assert result.events[0].energy_loss == pytest.approx(0.0, abs=1e-9)
 
 

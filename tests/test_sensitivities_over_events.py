@@ -5,6 +5,7 @@ import pytest
 from differences import extrapolated
 
 import quirk
+from quirk import GROUND, Body, InputError
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-14}
 LAST = quirk.Objective(["puck.position.x"], lambda x: (float(x[-1, 0]), np.eye(len(x))[:, -1:]))
@@ -67,3 +68,55 @@ def test_what_an_event_puts_in_the_place_of_a_part_does_not_vary_with_it(build, 
     load = key[0] if build is replaced else "spring"
     want = extrapolated(lambda x: quirk.simulate(build(value + x), end, **options)[load].force(), 1e-2)
     np.testing.assert_allclose(found[load].force(), want, atol=1e-7 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("quantity", ["box.velocity.x", "own", "two"])
+@pytest.mark.parametrize("action", [True, False])
+def test_an_event_that_a_jump_at_an_impact_triggers_has_the_time_of_the_impact(action, quantity):
+    """A force pushes a box to a stop in the time sqrt(2 d m / F); at the impact its velocity jumps below a level."""
+    distance, force, end = 0.5, 2.0, 1.3
+
+    def run(mass, **options):
+        box = Body.box("box", mass, [0.1, 0.1, 0.1])
+        rail = quirk.Prismatic("rail", GROUND, box, point=[0, 0, 0], axis="x")
+        stop = quirk.Stop("stop", rail, upper=distance, restitution=0.5)
+        push = quirk.JointForce("push", rail, force)
+        function = "box.velocity.x" if quantity == "box.velocity.x" else lambda t, s: s["box"].velocity[0]
+        first = {"action": quirk.disable("push")} if action else {}
+        events = [quirk.Event("turns", function, level=0.2, direction=-1, **first)]
+        if quantity == "two":
+            events.append(
+                quirk.Event("turns again", "box.velocity.x", level=0.1, direction=-1, action=lambda t, s: None)
+            )
+        system = quirk.System([box, rail, stop, push, *events])
+        return quirk.simulate(system, end, output=0.1, rtol=1e-11, atol=1e-13, **options)
+
+    sensitivity = run(1.0, sensitivities=[("box", "mass")]).sensitivity[("box", "mass")]
+    impact = np.sqrt(0.5 * distance / force)
+    assert sensitivity.event_times[: 3 if quantity == "two" else 2] == pytest.approx(impact, rel=1e-9)
+    h = 1e-6
+    sides = [run(1.0 + side * h)["box"].position[-1, 0] for side in (1, -1)]
+    assert sensitivity["box"].position[-1, 0] == pytest.approx((sides[0] - sides[1]) / (2 * h), rel=1e-6)
+    if action:
+        goal = quirk.Objective(["box.position.x"], lambda x: ((x**2).sum(), 2 * x))
+        with pytest.raises(InputError, match='Event "turns": its quantity jumps over its level at another event'):
+            run(1.0, objective=goal, sensitivities=[("box", "mass")])
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    [
+        lambda t, s: np.where(s["box"].position[0] < 0.3, -1.0, 1.0) + 0.1 * s["box"].velocity[0],
+        lambda t, s: np.where(t < 0.5, -1.0, 1.0) + 0.1 * s["box"].velocity[0],
+        lambda t, s: 1.0 if s["box"].velocity[0] > 0.7 else -1.0,
+    ],
+    ids=["by position", "by time", "by a branch"],
+)
+def test_quantities_that_jump_by_themselves_have_no_derivative(quantity):
+    box = Body.box("box", 1.0, [0.1, 0.1, 0.1], velocity=[0.1, 0, 0])
+    rail = quirk.Prismatic("rail", GROUND, box, point=[0, 0, 0], axis="x")
+    push = quirk.JointForce("push", rail, 2.0)
+    event = quirk.Event("ends", quantity, action=quirk.disable("push"))
+    system = quirk.System([box, rail, push, event])
+    with pytest.raises(InputError, match='Event "ends": its quantity jumps over its level'):
+        quirk.simulate(system, 1.3, output=0.1, sensitivities=[("box", "mass")])

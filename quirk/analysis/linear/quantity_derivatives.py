@@ -96,7 +96,7 @@ class QuantityDerivatives:
             time = Jet([Dual(self.point.t, 0), 1.0, 0.0], [None] * layout.frames)
             given = element.coordinate(time, *frames) if element.has("coordinate") else element.shown(time, *frames)
             listed = list(given) if isinstance(given, list | tuple | np.ndarray) else [given]
-            jets = [x if isinstance(x, Jet) else Jet([x], [None] * layout.frames) for x in listed]
+            jets = [x if isinstance(x, Jet) else Jet([x, 0.0, 0.0], [None] * layout.frames) for x in listed]
             found.append(
                 (continued_turns(element, layout, time, jets, inputs) if element.turning else jets)[number].taylor
             )

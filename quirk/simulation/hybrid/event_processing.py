@@ -102,6 +102,7 @@ class EventProcessor:
             now = self.board.after_new_motions(now)
             if changeable:
                 now = self.board.follow_functions(now, changeable, violations)
+            rested = self.contact_state
             if gaps is not None and (changeable or not np.array_equal(now.y, former.y)):
                 self.contact_state = self.contacts.after_gap_jump(
                     t, now.y, angles, now.configuration, self.contact_state, gaps
@@ -112,7 +113,7 @@ class EventProcessor:
         self.happenings.append(EventRecord(t, event.name, direction, *energies, now.impulse))
         moved = now.configuration != former.configuration or not np.array_equal(now.y, former.y)
         if self.contacts and (moved or changeable):
-            acted, rested = now, self.contact_state
+            acted = now
             now = self.update_contacts((), acted, angles)
             if np.array_equal(acted.y, former.y):
                 self.record_changes(former, now, rested)

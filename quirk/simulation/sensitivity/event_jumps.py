@@ -43,6 +43,9 @@ AT_ONCE = 1e-6
 # Loads on either side of an event are extrapolated linearly to the event from two states: after the bodies have moved
 # by this fraction of the length of the system, or of a rad, and by twice this fraction.
 ASIDE = 1e-9
+# A quantity jumps over its level at an event if it is then further from the level than this fraction of the level plus
+# the change of the quantity since time zero at its present rate.
+JUMPED = 1e-6
 # Minimum ratio of a jump to the smooth change on either side of the event; smaller jumps are round-off.
 DISTINCT = 100.0
 # Jumps of poses below this fraction of the length of the system count as zero.
@@ -58,6 +61,7 @@ class Jump:
     before, after : intervals of integration steps before and after the event
     changes : derivatives of the system with respect to the D parameters
     integrators : integrators of variations in both intervals
+    previous : (D,) derivative of the time of the event before, or zeros at the start; None if it is not known
 
     Attributes
     ----------
@@ -72,8 +76,9 @@ class Jump:
         after: StepInterval,
         changes: Sequence[ParameterChange],
         integrators: Sequence[VariationIntegrator],
+        previous: np.ndarray | None = None,
     ) -> None:
-        self._system, self._before, self._after = system, before, after
+        self._system, self._before, self._after, self._previous = system, before, after, previous
         self._changes, self._changes_after = (
             after_replacements(changes, system, dict(interval.base.others)) for interval in (before, after)
         )
@@ -229,14 +234,30 @@ class Jump:
         return {name: unloading_time(at, flow, load) for name, load in loads.items()}
 
     def _of_guard(self, derivatives: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
-        rate, change = self._quantity(derivatives, guard)
+        value, rate, change = self._quantity(derivatives, guard)
+        if _jumps_over_level(guard, value, rate, derivatives.point.t):
+            return self._time_of_event_before(guard)
         if not np.isfinite(change).all():
             raise InputError(f"{OWNER}: {guard.title}: its function cannot be differentiated: use plain arithmetic")
         with np.errstate(divide="ignore", invalid="ignore"):  # a constant quantity at zero crosses by round-off
             return np.asarray(-change / rate)
 
-    def _quantity(self, derivatives: QuantityDerivatives, guard: EventFunction) -> tuple[float, np.ndarray]:
-        """Return the rate of an event function along the motion, and the variations (D,) of its value.
+    def _time_of_event_before(self, guard: EventFunction) -> np.ndarray:
+        """Return the variations (D,) of the time of an event whose quantity has jumped at the event before it."""
+        if self._before.t < self._before.reached:
+            raise InputError(
+                f"{OWNER}: {guard.title}: its quantity jumps over its level by itself, so that the event time has "
+                "no derivative: let it depend smoothly on the motion"
+            )
+        if self._previous is None:
+            raise InputError(
+                f"{OWNER}: {guard.title}: its quantity jumps over its level at another event, which gradients of an "
+                "objective do not include: give sensitivities= alone"
+            )
+        return self._previous
+
+    def _quantity(self, derivatives: QuantityDerivatives, guard: EventFunction) -> tuple[float, float, np.ndarray]:
+        """Return an event function, its rate along the motion, and the variations (D,) of its value.
 
         `derivatives` are the derivatives of the motion with respect to D parameters, and `guard` is the event function.
         """
@@ -251,17 +272,17 @@ class Jump:
             return of_element
         if isinstance(quantity, SlipBelow):
             terms, moved = derivatives.coordinate_terms(quantity, rows_of(derivatives.point, quantity), 0, {})
-            return terms[1], moved[0]
+            return terms[0], terms[1], moved[0]
         assert isinstance(quantity, Quantity | Gap)
         seeds, numbers = self._of_gap(quantity) if isinstance(quantity, Gap) else ({}, np.zeros((0, 0)))
         terms, moved = derivatives.coordinate_terms(quantity, rows_of(derivatives.point, quantity), 0, seeds)
         if isinstance(quantity, Gap):
-            return terms[1], moved[0] + gap_changes(quantity, derivatives, numbers)
-        return terms[1], moved[0] + explicit_changes(quantity, derivatives, self._changes)
+            return terms[0], terms[1], moved[0] + gap_changes(quantity, derivatives, numbers)
+        return terms[0], terms[1], moved[0] + explicit_changes(quantity, derivatives, self._changes)
 
     @staticmethod
-    def _of_element(derivatives: QuantityDerivatives, reading: Reading) -> tuple[float, np.ndarray] | None:
-        """Return the rate along the motion of a force element's coordinate, and the variations (D,) of its value.
+    def _of_element(derivatives: QuantityDerivatives, reading: Reading) -> tuple[float, float, np.ndarray] | None:
+        """Return a force element's coordinate minus the level, its rate, and the variations (D,) of its value.
 
         Returns None if the element is disabled, or the quantity is not a coordinate. `derivatives` are the derivatives
         of the motion with respect to D parameters, and `reading` names the element and its coordinate.
@@ -271,7 +292,7 @@ class Jump:
                 terms, moved = derivatives.coordinate_terms(
                     element, rows, element.coordinates.index(reading.quantity), {}
                 )
-                return terms[1], moved[0]
+                return terms[0] - reading.level, terms[1], moved[0]
         return None
 
     def _of_friction(self, derivatives: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
@@ -297,6 +318,15 @@ class Jump:
         firsts = [layout.first_frame + f * layout.frame_size for f in range(layout.frames)]
         places = [first + c for first in firsts for c in range(FRAME)]
         return dict(zip(places, by_place[count:], strict=True)), by_place[:count]
+
+
+def _jumps_over_level(guard: EventFunction, value: float, rate: float, t: float) -> bool:
+    """Whether the quantity of a user's event at time t (s) jumps over its level instead of passing it.
+
+    `value` is the quantity minus its level just before the event, and `rate` is its rate.
+    """
+    size = abs(getattr(guard.quantity, "level", 0.0)) + abs(rate * t)
+    return not isinstance(guard.key, tuple) and not abs(value) <= JUMPED * size
 
 
 def _of_slip(guard: EventFunction) -> bool:

@@ -70,7 +70,8 @@ def sensitivities_of(
         for k, end in zip(numbers, ends, strict=True):
             if k + 1 < len(intervals):
                 both = integrator, integrators[intervals[k + 1].plant]
-                jumps.append(Jump(result.system, intervals[k], intervals[k + 1], changes, both))
+                previous = jumps[-1].later if jumps else np.zeros(len(changes))
+                jumps.append(Jump(result.system, intervals[k], intervals[k + 1], changes, both, previous))
                 now = jumps[-1].across(end)
     event_times = derivatives_of_times(result.events, jumps, len(changes))
     return Sensitivities(result, parameters, derivatives, event_times)

@@ -294,3 +294,42 @@ def test_reading_between_a_new_input_and_the_next_step_changes_nothing():
             run.advance(0.013)
         np.testing.assert_array_equal(looked.state.pack(), other.state.pack())
     assert looked.statistics.steps == other.statistics.steps
+
+
+@pytest.mark.parametrize("method", ["auto", "Vern9", "Taylor"])
+@pytest.mark.parametrize("kind", ["stop", "wall", "event"])
+def test_many_changes_do_not_lengthen_steps_without_bound(kind, method):
+    """Motions that are polynomials of time have no error; steps grew at each change until an end was not noticed."""
+    box = quirk.Body.box("box", 1.5, [0.1] * 3)
+    rail = quirk.Prismatic("rail", quirk.GROUND, box, axis="x")
+    force = quirk.JointForce("force", rail, 0.0)
+    plane, point = quirk.surface.plane([-0.5, 0, 0], [1, 0, 0]), quirk.surface.point([0, 0, 0])
+    end = {
+        "stop": quirk.Stop("end", rail, lower=-0.5),
+        "wall": quirk.Contact("end", quirk.GROUND, box, on_i=plane, on_j=point),
+        "event": quirk.Event("end", "rail.travel", level=-0.5, action="stop"),
+    }[kind]
+    run = quirk.Run(quirk.System([box, rail, force, end]), inputs=["force"], method=method)
+    for k in range(400):
+        run.inputs["force"] = 0.1 * (-1) ** k
+        run.advance(0.002)
+    for k in range(700):
+        run.inputs["force"] = -1.0 - 1e-3 * (k % 2)
+        if run.advance(0.002) == "stopped":
+            break
+    assert run["rail"].travel == pytest.approx(-0.5, abs=1e-9)
+
+
+def test_restored_runs_do_not_lengthen_steps_without_bound():
+    ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[0, 0, 1e3])
+    plane, sphere = quirk.surface.plane([0, 0, 999.0]), quirk.surface.sphere(0.1)
+    floor = quirk.Contact("floor", quirk.GROUND, ball, on_i=plane, on_j=sphere)
+    push = quirk.Force("push", ball, [0.0, 0, 9.81])
+    run = quirk.Run(quirk.System([ball, floor, push], gravity=[0, 0, -9.81]), inputs=["push"])
+    for k in range(300):
+        run.inputs["push"] = [0, 0, 9.81 + 0.1 * (-1) ** k]
+        run.advance(0.002)
+        run.restore(run.save())
+    run.inputs["push"] = [0, 0, 8.0]
+    run.advance(1.4)
+    assert run["ball"].position[2] == pytest.approx(999.1, abs=1e-9)

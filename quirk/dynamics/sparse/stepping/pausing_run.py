@@ -17,6 +17,10 @@ from .rhs import SparseFlow
 from .run_errors import error_of
 from .run_state import Restart, StepOutcome, StepPosition
 
+# Longest first step after an event or a change of inputs, over the time since the start of the run. Steps of motions
+# without an error, such as free flight, may grow at each of them, until round-off of a step hides the present.
+LONGEST = 100.0
+
 
 class PausingRun(CompiledRun):
     """A run that pauses at a requested time within the step that contains it, until the next time is requested.
@@ -37,6 +41,7 @@ class PausingRun(CompiledRun):
         """
         self.paused = self._unknown = False
         super().enter(flow, t, y, angles, resume)
+        self._limit_step(t)
         self.run.counts.pauses = 1
         if self.settings.end == np.inf:
             self._refer_to(float(self.run.requested_times[-1]))
@@ -148,8 +153,15 @@ class PausingRun(CompiledRun):
             self.run.requested_times[0], self.run.counts.passed = np.inf, 0
             self.proceed(0)  # complete the step
         super().restart()
+        self._limit_step(self.present_time)
         if self.paused and self.run.counts.restarts:
             self.run.counts.restarts = Restart.AT_PAUSE
+
+    def _limit_step(self, t: float) -> None:
+        """Limit the size of the next step, which begins at time t (s), to LONGEST times the time since the start."""
+        clock, start = self.run.clock, self.settings.start
+        if start < t and clock.h < np.inf:
+            clock.h = min(float(clock.h), LONGEST * (t - start))
 
     @property
     def present_time(self) -> float:

@@ -291,3 +291,41 @@ def test_kinks_of_friction_whose_load_passes_through_zero_cost_no_digits(rtol, a
     integral = (2 * half_turns + np.sin(rate * end - np.pi * half_turns)) / rate
     velocity = 20.0 + (end - mu * force * integral) / mass
     assert result["block"].velocity[-1, 0] == pytest.approx(velocity, abs=allowed)
+
+
+@pytest.mark.parametrize("rate", [0.0, -5.0])
+def test_a_body_that_begins_to_turn_has_the_right_angle(rate):
+    """Newton's method corrects norms and directions of quaternions in turn: corrections of norms alone count, too."""
+    wheel = quirk.Body("wheel", 1.0, [0.05] * 3, angular_velocity=[0, 0, rate])
+    system = quirk.System([wheel, quirk.Torque("torque", wheel, [0, 0, 5.0])])
+    errors = []
+    for step in (0.1, 0.05):
+        result = quirk.simulate(system, 0.1, output=[0.1], method="RadauIIA9", step=step)
+        q = result["wheel"].orientation[-1]
+        errors.append(abs(2 * np.arctan2(q[3], q[0]) - (0.1 * rate + 0.5 * 100.0 * 0.1**2)))
+    assert errors[0] < 1e-8
+    assert errors[1] < 1e-10
+
+
+@pytest.mark.parametrize("seed", [2, 6, 33, 36])
+def test_angles_are_right_where_slow_slip_beside_lets_the_method_change(seed):
+    u = np.random.default_rng(seed).uniform
+    size, w, p, rate, mu, v, f = u(20, 200), u(2, 7), u(0, 6), u(-20, 20), u(0.3, 1), u(0.1, 0.5), u(0, 0.3)
+    puck = quirk.Body.box("puck", 1.0, [0.1] * 3, position=[5, 0, 0], velocity=[v, 0, 0])
+    table = quirk.Planar("table", quirk.GROUND, puck, point=[5, 0, 0], normal=[0, 0, 1])
+    wheel = quirk.Body("wheel", 1.0, [0.05] * 3, angular_velocity=[0, 0, rate])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, wheel, point=[0, 0, 0], axis="z")
+    items = [
+        puck,
+        wheel,
+        table,
+        hinge,
+        quirk.Friction("rub", table, mu),
+        quirk.Force("push", puck, [quirk.Motion.sinusoid(f, 3.0, 0.0, mu * 9.81), 0, 0]),
+        quirk.Torque("torque", wheel, [0, 0, quirk.Motion.sinusoid(size * 0.05, w, p)]),
+    ]
+    result = quirk.simulate(quirk.System(items, gravity=[0, 0, -9.81]), 2.0, output=[2.0])
+    assert any(name == "RadauIIA9" for _, name in result.statistics.methods)
+    t = 2.0
+    angle = rate * t - size / w**2 * (np.sin(w * t + p) - np.sin(p) - w * t * np.cos(p))
+    assert result["hinge"].angle[-1] == pytest.approx(angle, abs=2e-8)

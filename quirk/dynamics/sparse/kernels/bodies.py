@@ -423,3 +423,21 @@ def error_ratio(
         largest = greater(greater(largest, a), b)
         check = check + (a + b)
     return highest(largest) + 0.0 * total(check)
+
+
+@kernel
+def parallel_component(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
+    """Return the largest component, over all bodies, of changes of quaternions parallel to the body's quaternion.
+
+    `change` contains changes of a state y, such as the coefficients of one order of its Taylor series, and `blocks` is
+    the number of blocks of eight bodies. A parallel component changes the norm of a quaternion and does not rotate the
+    body. In the series of a rotation, orders with parallel coefficients alternate with orders that rotate the body; if
+    a body starts to rotate from rest, only every fourth term is a rotation. Newton's method corrects norms and
+    directions in turn, too.
+    """
+    largest = splat(0.0)
+    for block in range(blocks):
+        q = block * STATE + 8 * ORIENTATION
+        part = load(y, q) * load(change, q) + dot(load3(y, q + 8), load3(change, q + 8))
+        largest = greater(largest, part * part)
+    return highest(largest) ** 0.5

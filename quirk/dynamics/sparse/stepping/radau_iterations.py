@@ -15,7 +15,7 @@ from ..implicit.assemble import assemble
 from ..implicit.local import differentiate
 from ..implicit.solve import solve
 from ..kernels.applied import variables_error
-from ..kernels.bodies import CON, POSES, VELOCITIES, error_ratio, finite, normalise
+from ..kernels.bodies import CON, POSES, VELOCITIES, error_ratio, finite, normalise, parallel_component
 from ..kernels.constraint_solve import copy
 from ..kernels.factorisation import pivots
 from ..kernels.mechanism import Mechanism
@@ -205,6 +205,9 @@ def correct(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSt
         if not finite(change):
             return np.inf
         largest = max(largest, ratio(mechanism, settings, run, stepper.base, change, False))
+        # The norm of a quaternion does not affect the motion, but the next correction of its direction.
+        stretched = parallel_component(stepper.base, change, mechanism.constants.shape[0] // CON)
+        largest = max(largest, stretched / (settings.rtol + settings.atol))
         for o in range(0, size, 8):
             store(stepper.z, i * size + o, load(stepper.z, i * size + o) + load(change, o))
     return largest

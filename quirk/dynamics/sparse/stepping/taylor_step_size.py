@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.dynamics.model.layout import ORIENTATION
-from quirk.dynamics.model.vectors import dot, load3
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import greater, highest, load, splat, store
 
 from ..kernels.applied import variables_error
-from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, motion_of
+from ..kernels.bodies import CON, POSES, VELOCITIES, motion_of, parallel_component
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
 from ..kernels.work_error import work_error
@@ -125,23 +123,6 @@ def step_size_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.nda
     if power > 0.0 and order > 1:
         longest = max(longest, step_size_for(work_error(mechanism.forces, change, power), size, order - 1))
     return longest
-
-
-@kernel
-def parallel_component(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
-    """Return the largest component, over all bodies, of quaternion coefficients parallel to the body's quaternion.
-
-    `change` contains the coefficients of one order of the Taylor series, y is the state, and `blocks` the number of
-    blocks of eight bodies. A parallel component changes the norm of a quaternion and does not rotate the body. In the
-    series of a rotation, orders with parallel coefficients alternate with orders that rotate the body; if a body starts
-    to rotate from rest, only every fourth term is a rotation.
-    """
-    largest = splat(0.0)
-    for block in range(blocks):
-        q = block * STATE + 8 * ORIENTATION
-        part = load(y, q) * load(change, q) + dot(load3(y, q + 8), load3(change, q + 8))
-        largest = greater(largest, part * part)
-    return highest(largest) ** 0.5
 
 
 @kernel

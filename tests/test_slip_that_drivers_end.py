@@ -130,3 +130,47 @@ def test_an_instant_of_rest_is_listed(seed):
     events = quirk.simulate(quirk.System(slider(motion, mu), gravity=DOWN), 2.5 * T + 0.2).events
     assert [event.direction for event in events] == [ROSE, FELL, ROSE, FELL]
     assert events.time[1:] == pytest.approx([T, T, 2.5 * T], abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["joint friction", "friction"])
+def test_friction_notices_moves_from_rest_to_rest_that_one_step_covers(kind):
+    times, places = [0.2, 0.6, 0.7, 1.0, 1.1, 1.4], [0, 0.2, 0.2, 0.5, 0.5, 0.7]
+    car = quirk.Body.box("car", 5.0, [1, 1, 0.2])
+    rail = quirk.Prismatic("rail", quirk.GROUND, car, axis="x")
+    drive = quirk.Drive("drive", rail, quirk.Motion.rest_to_rest(times, places))
+    weight = 5.0 * 9.81
+    limit = 5.0 if kind == "joint friction" else 0.1 * weight
+    rub = (
+        quirk.JointFriction("rub", rail, coulomb=limit, sticking=True)
+        if kind == "joint friction"
+        else quirk.Friction("rub", rail, 0.1)
+    )
+    system = quirk.System([car, rail, drive, rub], gravity=[0, 0, -9.81])
+    system.assemble()
+    result = quirk.simulate(system, 2.3, output=0.05)
+    assert [event.direction for event in result.events] == [1, -1] * 3
+    assert not (result["rub"].sticking & (np.abs(result["rail"].travel_rate) > 1e-2)).any()
+    assert result.power.work["rub"][-1] == pytest.approx(-0.7 * limit, rel=1e-9)
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.03])
+def test_friction_slides_again_after_a_rope_has_pulled_a_body_off_its_stop(slack):
+    car = quirk.Body.box("car", 5.0, [1, 1, 0.2])
+    hook = quirk.Body.sphere("hook", 1.0, 0.05, position=[0, 0, 3.0])
+    items = [
+        car,
+        hook,
+        quirk.Prismatic("guide of the hook", quirk.GROUND, hook, point=[0, 0, 3.0], axis="z"),
+        guide := quirk.Prismatic("guide", quirk.GROUND, car, axis="z"),
+    ]
+    lifts = quirk.Motion.rest_to_rest([0.2, 0.9, 1.2, 2.0], [0, 0.8, 0.9, 0])
+    items += [
+        quirk.Drive("drive", items[2], lifts),
+        quirk.Rope("rope", hook, car, length=3.0 + slack),
+        quirk.Stop("stop", guide, lower=0.0),
+        quirk.JointFriction("rub", guide, coulomb=12.8, sticking=True),
+    ]
+    result = quirk.simulate(quirk.System(items, gravity=[0, 0, -9.81]), 2.5, output=0.05)
+    assert not (result["rub"].sticking & (np.abs(result["guide"].travel_rate) > 1e-2)).any()
+    # The car goes up and down.
+    assert result.power.work["rub"][-1] == pytest.approx(-12.8 * 2 * (0.9 - slack), rel=1e-6)

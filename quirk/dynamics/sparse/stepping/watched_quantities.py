@@ -22,6 +22,7 @@ from quirk.events.dimension import Dimension
 from quirk.events.names import LOADS, Reading
 from quirk.events.quantity import Gap, Quantity, WatchedAngle
 from quirk.forces import ForceElement
+from quirk.forces.stick_slip import SlipBelow
 from quirk.jit.simd import aligned
 
 from ..codegen.force_functions import Applied
@@ -92,9 +93,10 @@ class EventFunction:
 def varies_fast(quantity: ForceElement | Reading, loads_vary: bool) -> bool:
     """Return whether an event function may vary faster than the motion of bodies.
 
-    This may be so for user functions and, if loads vary with time, `loads_vary`, for loads.
+    This may be so for user functions and, if loads vary with time, `loads_vary`, for loads, and for slip that drivers
+    prescribe, as a step may cover a whole motion from rest to rest.
     """
-    return loads_vary if isinstance(quantity, Reading) else not quantity.built_in
+    return loads_vary if isinstance(quantity, Reading | SlipBelow) else not quantity.built_in
 
 
 class EventMonitor:

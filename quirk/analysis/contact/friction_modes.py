@@ -445,10 +445,10 @@ def sliding_mode(
     ):
         # Continued sliding reuses the compiled model if its load is shared as before.
         return replace(sliding_before, slip_direction=heading, load_rows=load, is_prescribed=prescribed)
-    # Slip that begins without an event of its load was not held, as rows were redundant. What could not creep, as a
-    # stop held it, may do so later.
+    # Slip that begins without an event of its load was not held, as rows were redundant. A zero is not kept: what could
+    # not creep while a stop held it may do so later.
     creeps = before is not None and (before.sticking_components is None or slips)
-    creep = before.creep or None if before is not None and creeps else None
+    creep = (before.creep or None) if before is not None and creeps else None
     begins = not slips and speed < (1 - ROUND_OFF) * FASTER * floor
     if ends:
         assert before is not None

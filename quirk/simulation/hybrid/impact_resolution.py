@@ -91,8 +91,7 @@ class ImpactResolver:
         if not indices and not acting:
             return ImpactOutcome(y, ContactState(), {})
         rows = self._friction_rows(instant, y, kinematics, indices, acting) if acting else None
-        speeds = self._speed_limits(instant, y, kinematics, indices, rows)
-        closed = self._closed(instant, y, kinematics, indices, rows, speeds, triggered, contact_state)
+        closed = self._closed(instant, y, kinematics, indices, rows, triggered, contact_state)
         prescribed = self._slow_approach(closed, state)
         if prescribed.any():
             instant = replace(instant, prescribed=prescribed)
@@ -102,7 +101,7 @@ class ImpactResolver:
         outcome = self._impacts.outcome(instant, y, closed, rows, triggered, contact_state)
         if self._approach(instant, y, closed, outcome):
             # Other gaps approach because gaps that separate slowly have been stopped.
-            separating = replace(closed, speeds=replace(speeds, separation=np.zeros(len(indices))))
+            separating = replace(closed, speeds=replace(closed.speeds, separation=np.zeros(len(indices))))
             other = self._impacts.outcome(instant, y, separating, rows, triggered, contact_state)
             outcome = outcome if self._approach(instant, y, closed, other) else other
         self._tolerate_penetration(instant, closed, outcome)
@@ -110,7 +109,7 @@ class ImpactResolver:
         after.parts = {name: part for name, part in parts if after.closed(name)}
         if after.redundant:
             keys = [self._contact_points[c].key for c in indices]
-            limits = zip(speeds.separation.tolist(), speeds.round_off.tolist(), strict=True)
+            limits = zip(closed.speeds.separation.tolist(), closed.speeds.round_off.tolist(), strict=True)
             known, length = dict(zip(keys, limits, strict=True)), self._system.model.length
             after.creeping = creep_limits(self._gaps, instant.kinematics(outcome.y), after, known, length)
         return outcome
@@ -167,15 +166,15 @@ class ImpactResolver:
         kinematics: ContactKinematics,
         indices: list[int],
         rows: ContactRows | None,
-        speeds: SpeedLimits,
         triggered: Sequence[tuple[str, int, str]],
         contact_state: ContactState,
     ) -> ClosedGaps:
         """Return the closed gaps with their speed limits and their responses to impulses.
 
-        `rows` are the rows of these gaps and of friction, or None, and `speeds` are their limits. `triggered` and
-        `contact_state` are as for `resolve`; for the other arguments see `_friction_rows`.
+        `rows` are the rows of these gaps and of friction, or None. `triggered` and `contact_state` are as for
+        `resolve`; for the other arguments see `_friction_rows`.
         """
+        speeds = self._speed_limits(instant, y, kinematics, indices, rows)
         keys = [self._contact_points[c].key for c in indices]
         # Rates of gaps that other rows hold are zero up to their creep.
         creep = np.array([contact_state.creeping.get(key, 0.0) for key in keys]) * CREPT

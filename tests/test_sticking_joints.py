@@ -569,3 +569,24 @@ def test_a_part_that_sticks_to_the_ground_and_to_a_driven_part(to_cart, to_groun
     needed = inertia * result["mass"].acceleration[[first, second], 0] + np.array([effort, -effort]) * u
     np.testing.assert_allclose(drive[[first, second]], needed, rtol=1e-9)
     np.testing.assert_allclose(drive[[moving, back]], [to_cart * u, -to_cart * u], rtol=1e-9)
+
+
+@pytest.mark.parametrize("u", [1e-3, 1.0])
+def test_friction_that_breaks_away_as_other_friction_comes_to_stick(u):
+    """A sledge that a fast belt catches up with at 0.5 s jerks its load loose at that instant.
+
+    The sledge slides at -2 m/s^2, to which 2 N hold the load of 1 kg, limit 3 N; the belt's 5 m/s^2 need 5 N.
+    """
+    speeds = {"belt": 0.0, "sledge": 3.5 * u, "load": 3.5 * u}
+    belt, sledge, load = (Body.box(name, 1.0, [0.1 * u] * 3, velocity=[v, 0, 0]) for name, v in speeds.items())
+    rail = quirk.Prismatic("rail", GROUND, belt, axis="x")
+    runner, bed = quirk.Prismatic("runner", belt, sledge, axis="x"), quirk.Prismatic("bed", sledge, load, axis="x")
+    frictions = [
+        quirk.JointFriction("under", runner, coulomb=4.0 * u, static=20.0 * u, sticking=True),
+        quirk.JointFriction("on", bed, coulomb=3.0 * u, sticking=True),
+    ]
+    drive = quirk.Drive("drive", rail, Motion.polynomial([0, 0, 2.5 * u]))
+    result = quirk.simulate(quirk.System([belt, sledge, load, rail, runner, bed, drive, *frictions]), 1.0, output=0.25)
+    assert [(event.name, event.direction) for event in result.events] == [("under", -1), ("on", 1)]
+    np.testing.assert_allclose(result.events.time, 0.5, rtol=1e-9)
+    np.testing.assert_allclose(result["load"].velocity[-1, 0], (3.5 - 1.0 + 1.5) * u, rtol=1e-9)

@@ -51,29 +51,41 @@ def changed_frictions(
     before, after : contact states, between which no impact has changed velocities
     frictions : all friction elements of the system
     contacts : names of all contacts
-    triggered : names of the friction elements whose event functions are zero, one of which is in each listed group;
-        None to list all groups
+    triggered : names of the friction elements whose event functions are zero. Of the other groups, only those are
+        listed that begin to slide because these change. None to list all groups
     """
     of_name = {friction.name: friction for friction in frictions}
+    pairs = {name: frozenset(body.name for body in friction.bodies) for name, friction in of_name.items()}
+    lasting = {
+        name for name, friction in of_name.items()
+        if friction.on.name not in contacts or (before.held(friction.on.name) and after.held(friction.on.name))
+    }  # fmt: skip
     found: list[tuple[str, int]] = []
     stopped, reversed_ = set[frozenset[str]](), set[frozenset[str]]()
+    causes, others = set[frozenset[str]](), list[str]()
     for group in _groups(before, after):
         first = [name for name in group if triggered is None or name in triggered]
-        for name in (*first, *group) if first else ():
-            friction = of_name[name]
-            on, pair = friction.on.name, frozenset(body.name for body in friction.bodies)
-            if on in contacts and not (before.held(on) and after.held(on)):
-                continue
+        if not first:
+            others += group
+            continue
+        causes |= {pairs[name] for name in group}
+        for name in filter(lasting.__contains__, (*first, *group)):
             former = before.friction[name]
             vanished = triggered is not None and name in triggered
             direction = _change_of(former, after.friction.get(name), vanished)
             if direction != 0:
                 slid = former.sticking_components is None
                 known = stopped if direction == CLOSES else reversed_ if slid else set[frozenset[str]]()
-                if pair not in known:
+                if pairs[name] not in known:
                     found.append((name, direction))
-                known.add(pair)
+                known.add(pairs[name])
                 break
+    for name in filter(lasting.__contains__, others):
+        former = before.friction[name]
+        breaks_away = former.sticking_components is not None and _change_of(former, after.friction.get(name), False)
+        if breaks_away and pairs[name] not in causes:
+            found.append((name, OPENS))
+            causes.add(pairs[name])
     return found
 
 

@@ -201,9 +201,9 @@ class Contacts:
         """Return the changes between two contact states at zeros of event functions, without an impact, as events.
 
         These are all contacts that open or close, each friction that begins to slide or to stick where its event
-        function, or that of the limit it shares, is zero, and elastic parts that come into contact or separate. `keys`
-        are the keys (name, index, kind) of the functions; the result are pairs of a name and the direction of the
-        event.
+        function, or that of the limit it shares, is zero, friction that begins to slide because other friction changes,
+        and elastic parts that come into contact or separate. `keys` are the keys (name, index, kind) of the functions;
+        the result are pairs of a name and the direction of the event.
         """
         kinds = {name: kind for name, _, kind in reversed(keys)}
         found = dict(changed_contacts(before, after, [point.constraint.name for point in self._contact_points]))

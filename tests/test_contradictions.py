@@ -79,3 +79,15 @@ def test_mechanisms_that_move_are_not_said_to_be_rigid():
     report = system.mobility()
     assert report.degrees_of_freedom == 2
     assert report.blocked == 0
+
+
+@pytest.mark.parametrize("method", ["auto", "RadauIIA9"])
+def test_accelerations_that_contradict_each_other_in_a_large_system(method):
+    """Beyond two thousand rows the message names the violated row, without the constraints on which it depends."""
+    system = driven(quirk.Motion.polynomial([0.0]), quirk.Motion.polynomial([0, 0, 0.5]))
+    rods = [quirk.Body.box(f"rod {k}", 1.0, [1.0, 0.1, 0.1], position=[0, 2.0 + k, 0]) for k in range(401)]
+    pins = [quirk.Revolute(f"pin {k}", quirk.GROUND, rod, point=rod.position, axis="z") for k, rod in enumerate(rods)]
+    system = quirk.System([*system.bodies, *system.constraints, *rods, *pins])
+    assert system.model.rows > 2000
+    with pytest.raises(InconsistentStateError, match=r"accelerations.*contradict.*it contradicts other constraints"):
+        quirk.simulate(system, 0.1, method=method)

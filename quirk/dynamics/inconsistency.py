@@ -14,6 +14,7 @@ from ..errors import InconsistentStateError
 from .dense.rows import residual_derivatives, tangent_rows
 from .model.constrained_motion import ConstrainedMotion, angular_acceleration
 from .model.metric import Metric
+from .model.model import Model
 from .model.time_derivatives import PoseDerivatives
 from .sparse.solver.solver import RowIndependence
 
@@ -72,14 +73,37 @@ def check_accelerations(
     if independence.independent.all():
         return
     kin = Kinematics.of(state)
-    motion, linear, angular = (
-        PoseDerivatives.of(kin, 2),
-        accelerations.acceleration[:, :3],
-        angular_acceleration(accelerations, kin),
-    )
+    linear, angular = accelerations.acceleration[:, :3], angular_acceleration(accelerations, kin)
+    missed, excess = row_violations(model, kin, t, linear, angular)
+    worst = int(np.argmax(np.where(independence.independent, 0.0, excess)))
+    if not independence.independent[worst] and excess[worst] > 1.0:
+        what = "rad/s^2" if model.row_torque[worst] else "m/s^2"
+        reason = contradiction(system, state, t, worst)
+        raise InconsistentStateError(
+            f"{system[model.owner(worst)]}: the accelerations required by constraints at t = {t:g} s contradict each "
+            f"other: row {model.labels[worst]} is violated by {abs(missed[worst]):.3g} {what}; {reason}: remove one "
+            f"of them, or make them consistent{rigidity(system, state, t)}"
+        )
+
+
+def row_violations(
+    model: Model, kin: Kinematics, t: float, linear: np.ndarray, angular: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the violations of all m constraint rows by the accelerations of n bodies at time t (s).
+
+    Parameters
+    ----------
+    kin : position and motion of the bodies
+    linear, angular : (n, 3) accelerations, m/s^2, and angular accelerations in body axes, rad/s^2
+
+    Returns
+    -------
+    missed : (m,) violation, m/s^2 or rad/s^2
+    excess : (m,) violation over the largest that round-off, or the violation of the state, may cause
+    """
+    motion, length = PoseDerivatives.of(kin, 2), model.length
     motion.position[:-1, 2] = linear
     motion.spin[:-1, 1] = np.einsum("nij,nj->ni", kin.rotation[:-1], angular)
-    length = model.length
     phi = residual_derivatives(model, motion, t) / model.residual_scale[:, None]
     fastest = np.abs(kin.angular_velocity).max() + np.abs(kin.velocity).max() / length
     size = np.abs(linear).max() / length + np.abs(angular).max() + fastest**2
@@ -87,17 +111,9 @@ def check_accelerations(
     size += np.linalg.norm(model.gravity) / length + AT_REST
     scale = np.where(model.row_torque, 1.0, length)
     violation = np.abs(phi[:, 0] / scale).max() + np.abs(phi[:, 1] / scale).max() / (fastest + np.sqrt(size) + 1e-300)
-    missed = np.where(independence.independent, 0.0, np.abs(phi[:, 2]) / scale)
-    worst = int(np.argmax(missed))
-    magnitude = missed[worst] + size
-    if missed[worst] > magnitude * max(MISSED * model.rank_tolerance, EXPLAINED * violation):
-        what = "rad/s^2" if model.row_torque[worst] else "m/s^2"
-        reason = contradiction(system, state, t, worst)
-        raise InconsistentStateError(
-            f"{system[model.owner(worst)]}: the accelerations required by constraints at t = {t:g} s contradict each "
-            f"other: row {model.labels[worst]} is violated by {abs(phi[worst, 2]):.3g} {what}; {reason}: remove one "
-            f"of them, or make them consistent{rigidity(system, state, t)}"
-        )
+    relative = np.abs(phi[:, 2]) / scale
+    allowed = (relative + size) * max(MISSED * model.rank_tolerance, EXPLAINED * violation)
+    return phi[:, 2], relative / allowed
 
 
 def rigidity(system: System, state: State, t: float) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from ..analysis.assembly import check_consistent
 from ..bodies.state import STATE_SIZE, Kinematics, State
 from ..dynamics.dense.undefined import undefined_soon
-from ..dynamics.inconsistency import MOST_ROWS
+from ..dynamics.inconsistency import row_violations
 from ..dynamics.model.applied_loads import exerted
 from ..dynamics.model.joint_angles import Turns, angles_at, angles_by_name
 from ..dynamics.model.time_derivatives import PoseDerivatives
@@ -40,10 +40,15 @@ from .sensitivity.parameters import Parameter
 from .watched_loads import warn_of_watched_loads
 
 if TYPE_CHECKING:
+    from ..dynamics.dense.flow import Flow
+    from ..dynamics.sparse.stepping.rhs import SparseFlow
     from ..io.checkpoints import Checkpoint
 
 # Duration, s, after the start of a run without end over which derivatives of functions of time are checked.
 TRIAL = 1e-3
+# Largest displacement by the initial projection, in rad or relative to the characteristic length of the system, with
+# which the rows selected before the projection are used after it.
+ROUND_OFF = 1e-14
 # Hint in errors of runs with a sampled function. Constant inputs between samples at intervals T change the rate v of an
 # inertia J by -k v T / J in each interval, for the feedback -k v, so that v alternates and grows if k T > 2 J.
 HINT_OF_SAMPLED = (
@@ -248,12 +253,34 @@ def started_run(
         for element, rows in model.forces:
             if element.of_user:
                 exerted(element, rows, PoseDerivatives.of(kin, 1), start, 0, kin.angles, kin.internal)
-    if flow.rank < model.rows <= MOST_ROWS:
+    if flow.rank < model.rows and not _satisfies_all_rows(flow, begin, start, angles):
         system.as_computed_by(plant).acceleration(begin, start)  # raises an error that names contradictory constraints
     with collector_paused():
-        run.start(RestartPoint(start, y, angles, configuration))
+        point = RestartPoint(start, y, angles, configuration)
+        if isinstance(run, HybridRun):
+            run.start(point, flow if _moved(state, begin, model.length) <= ROUND_OFF else None)
+        else:
+            run.start(point)
     run.keep_start()
     return run
+
+
+def _moved(before: State, after: State, length: float) -> float:
+    """Return the largest difference of the poses of two states, where `length` (m) is the unit of positions."""
+    positions, orientations = after.position - before.position, after.orientation - before.orientation
+    return float(max(np.abs(positions).max() / length, np.abs(orientations).max()))
+
+
+def _satisfies_all_rows(flow: Flow | SparseFlow, state: State, t: float, angles: np.ndarray) -> bool:
+    """Return whether the accelerations of a run at a state and time t (s) satisfy all rows, also dependent ones.
+
+    `flow` is the right-hand side of the equations of motion, and `angles` (K, 3) are the angles of K joints, rad.
+    """
+    flow.refer(t, angles, np.zeros_like(angles))
+    rates = flow.model.auxiliary.state(flow(t, flow.model.auxiliary.flat(state)))
+    kin = Kinematics.of(state)
+    excess = row_violations(flow.model, kin, t, rates.velocity, rates.angular_velocity)[1]
+    return bool((excess <= 1.0).all())
 
 
 def _needed_end(motion: Motion, start: float, end: float, may_end: bool) -> float:

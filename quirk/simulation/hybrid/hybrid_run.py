@@ -39,6 +39,8 @@ from .step_history import StepHistory
 from .total_energy import total_energy
 
 if TYPE_CHECKING:
+    from quirk.dynamics.dense.flow import Flow
+    from quirk.dynamics.sparse.stepping.rhs import SparseFlow
     from quirk.io.checkpoints.rows import RowFile
 
 
@@ -102,14 +104,17 @@ class HybridRun:
         self.trail = StepHistory() if factory.trailing else None
         self.following: Following | None = None
 
-    def start(self, point: RestartPoint) -> None:
-        """Start from a restart point, and compute the impacts at closed contacts whose surfaces approach each other."""
+    def start(self, point: RestartPoint, flow: Flow | SparseFlow | None = None) -> None:
+        """Start from a restart point, and compute the impacts at closed contacts whose surfaces approach each other.
+
+        `flow` is the right-hand side of the equations of motion whose rows have been selected at this state, or None.
+        """
         t, y, angles = point.t, point.y, point.angles
         self._base, self._processor.contact_state = point.base, ContactState()
         self._counter.occurrences = Counter(point.occurrences)
         self._before = self._steps_tried
         if not self._contacts:
-            self._begin(t, y, angles, point.resume_point)
+            self._begin(t, y, angles, point.resume_point, flow)
             return
         try:
             self._contacts.check(t, y, angles, point.base)
@@ -125,16 +130,23 @@ class HybridRun:
             self.happenings.append(EventRecord(t, name, -1, *energies, outcome.impulse, outcome.restitution_kept))
         self._begin(t, outcome.y, angles, point.resume_point)
 
-    def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, resume_point: ResumePoint) -> None:
+    def _begin(
+        self,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        resume_point: ResumePoint,
+        flow: Flow | SparseFlow | None = None,
+    ) -> None:
         """Continue from a state vector y on the constraints, after constraints or forces may have been switched.
 
         `angles` (K, 3) are the 1-2-3 angles of K joints, rad; `resume_point` contains the step size and the cost
-        statistics for method switching.
+        statistics for method switching. `flow` is as for `start`.
         """
         configuration = self._contacts.configured(self._base, self.contact_state)
         plant = self._system.plant_for(configuration)
         try:
-            self._current = self._entered(plant, configuration, t, y, angles, resume_point)
+            self._current = self._entered(plant, configuration, t, y, angles, resume_point, flow)
         except KeyboardInterrupt:  # for example during compilation
             self._keep_start_of(plant, t, y, angles)
             raise
@@ -150,18 +162,19 @@ class HybridRun:
         y: np.ndarray,
         angles: np.ndarray,
         resume_point: ResumePoint,
+        flow: Flow | SparseFlow | None = None,
     ) -> Any:
         """Return the run object of a configuration, prepared to continue from a state vector y.
 
         The run object is created on first use. `plant` is the compiled model of the configuration, `angles` (K, 3) are
         the 1-2-3 angles of K joints, rad, and `resume_point` contains the step size and the cost statistics for method
-        switching.
+        switching. `flow` is as for `start`.
         """
         current = self._pool.run_of(plant, configuration, self._base, self.contact_state)
         self._contacts.align_slip_directions(plant, self.contact_state)
         if not self._completed.segments and any(map(is_load_of_joint, self._factory.guards)):
             check_watched_loads(self._result_at(plant, t, y, angles), self._factory.guards)
-        self._factory.enter(current, t, y, angles, resume_point, plant)
+        self._factory.enter(current, t, y, angles, resume_point, plant, flow)
         return current
 
     def _keep_start_of(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> None:

@@ -315,13 +315,15 @@ class RunFactory:
         angles: np.ndarray,
         resume_point: ResumePoint,
         plant: CompiledModel,
+        flow: Any = None,
     ) -> None:
         """Start or continue a run object at time t (s) from a state vector y that satisfies the constraints.
 
         `angles` (K, 3) are the 1-2-3 angles of K joints, rad, `resume_point` contains the step size, and `plant` is the
-        compiled model.
+        compiled model. `flow` is the right-hand side whose rows have been selected at this state, or None.
         """
-        flow: Any = self.flow(plant, plant.model.auxiliary.state(y), t)
+        if not isinstance(flow, SparseFlow) or flow.solver is not self.solver_of(plant):
+            flow = self.flow(plant, plant.model.auxiliary.state(y), t)
         run.enter(flow, t, y, angles, resume_point)
 
     def steps(

@@ -48,7 +48,7 @@ def modes_of_compliant_contacts(problem: ContactProblem, contacts: Sequence[int]
 
     The modes state which contacts are loaded and which friction elements slide. `contacts` are the rows of all closed
     contacts. Friction that can stick is first computed with the static coefficient and, if it slides, again with the
-    sliding coefficient. Friction at its limit begins to slide, or its contact loses its load.
+    sliding coefficient. Of friction at a common limit, some begins to slide, or its contact loses its load.
     """
     at_limit = {element.contact for element in problem.elements if element.at_limit}
     trial = None
@@ -64,7 +64,7 @@ def modes_of_compliant_contacts(problem: ContactProblem, contacts: Sequence[int]
 def _modes_with_reduced_limits(problem: ContactProblem, contacts: Sequence[int], factor: float) -> TrialModes | None:
     """Return the modes of `modes_of_compliant_contacts`, with reductions of coefficients multiplied by `factor`."""
     elements = problem.elements
-    known_sliding = [element.at_limit or element.slip_direction is not None for element in elements]
+    known_sliding = [element.slip_direction is not None for element in elements]
     z = np.zeros(len(problem.q))
     for _ in range(len(elements) + 1):
         coefficients = [
@@ -90,14 +90,11 @@ def _modes_with_reduced_limits(problem: ContactProblem, contacts: Sequence[int],
 
 def _coefficient_in_effect(element: FrictionElement, known_sliding: bool, factor: float) -> float:
     """Return the coefficient of friction, reduced by `factor` times the least reduction if it is at its limit."""
-    if not known_sliding:
-        return element.static
+    coefficient = element.coefficient if known_sliding else element.static
+    if not element.at_limit or element.slip_direction is not None:
+        return coefficient
     lowered = factor * (COEFFICIENT_REDUCTION_ON_LINE if len(element.rows) == 1 else COEFFICIENT_REDUCTION)
-    return (
-        element.coefficient * (1.0 - lowered)
-        if element.at_limit and element.slip_direction is None
-        else element.coefficient
-    )
+    return coefficient * (1.0 - lowered)
 
 
 def _loads(

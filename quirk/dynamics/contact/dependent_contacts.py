@@ -60,11 +60,14 @@ def modes_with_all_sticking(problem: ContactProblem, contacts: Sequence[int]) ->
     """Return the contact modes in which all friction sticks that does not slide yet and is not at its limit.
 
     Friction at its limit slides: of joints with a constant limit and one slip component, whose force is then known; the
-    result is None for other friction. Sliding contacts that would be in tension are opened. The result is None if the
-    loads violate an inequality.
+    result is None for other friction, and for several elements at a common limit whose friction falls as they begin to
+    slide, because some of them may stick. Sliding contacts that would be in tension are opened. The result is None if
+    the loads violate an inequality.
     """
     at_limit = [k for k, element in enumerate(problem.elements) if element.at_limit]
     if len(at_limit) > MOST_AT_LIMIT or not all(_has_known_limit(problem.elements[k]) for k in at_limit):
+        return None
+    if len(at_limit) > 1 and any(problem.elements[k].coefficient < problem.elements[k].static for k in at_limit):
         return None
     for signs in product((1.0, -1.0), repeat=len(at_limit)):
         elements = [*problem.elements]

@@ -60,6 +60,8 @@ def changed_frictions(
         name for name, friction in of_name.items()
         if friction.on.name not in contacts or (before.held(friction.on.name) and after.held(friction.on.name))
     }  # fmt: skip
+    # Friction whose slip others prescribe may be at its limit without slip, held by other friction.
+    prescribed = {name for name, mode in after.friction.items() if mode.is_prescribed}
     found: list[tuple[str, int]] = []
     stopped, reversed_ = set[frozenset[str]](), set[frozenset[str]]()
     causes, others = set[frozenset[str]](), list[str]()
@@ -69,7 +71,7 @@ def changed_frictions(
             others += group
             continue
         causes |= {pairs[name] for name in group}
-        for name in filter(lasting.__contains__, (*first, *group)):
+        for name in sorted(filter(lasting.__contains__, (*first, *group)), key=prescribed.__contains__):
             former = before.friction[name]
             vanished = triggered is not None and name in triggered
             direction = _change_of(former, after.friction.get(name), vanished)
@@ -83,7 +85,7 @@ def changed_frictions(
     for name in filter(lasting.__contains__, others):
         former = before.friction[name]
         breaks_away = former.sticking_components is not None and _change_of(former, after.friction.get(name), False)
-        if breaks_away and pairs[name] not in causes:
+        if breaks_away and name not in prescribed and pairs[name] not in causes:
             found.append((name, OPENS))
             causes.add(pairs[name])
     return found

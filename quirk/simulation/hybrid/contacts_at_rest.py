@@ -11,7 +11,6 @@ import numpy as np
 
 from quirk.analysis.contact.contact_kinematics import Gaps
 from quirk.analysis.contact.friction_modes import SLIP_FLOOR, FrictionModes
-from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.contact.contact_modes import RELATIVE_ZERO, ContactModes
 from quirk.dynamics.contact.impulse import Impulse
 from quirk.dynamics.contact.lcp import dependent_columns
@@ -71,13 +70,12 @@ class ContactsAtRest:
         slow = np.full(len(rows.indices), slip_limit(instant, y, rows))
         at_limit = [name for key in triggered if key[2] == "cone" for name in contact_state.elements_at_limit(key[0])]
         ended = {name for name, _, kind in triggered if kind in ("slip", "passes")}
-        in_contacts = {friction.name for friction in acting if isinstance(friction.on, Unilateral)}
-        # Contacts that gather speed together reach it one after another.
+        # Friction elements that gather speed together reach it one after another.
         sliding = {
             name: mode
             for name, mode in contact_state.friction.items()
             if any(kind == "faster" for _, _, kind in triggered)
-            and name in in_contacts - ended
+            and name not in ended
             and mode.sticking_components is None
             and mode.reversal_speed > 0
         }

@@ -160,9 +160,9 @@ def creeping_rows(
     any_creeps = bool(creeping.difference(friction.name for friction in rows.friction_elements))
     for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
         mode, own = before.get(friction.name), element.rows
+        any_creeps |= friction.name in creeping
         if mode is None or mode.sticking_components is None or (response[own] == 0.0).any():
             continue
-        any_creeps |= friction.name in creeping
         found[own] = np.linalg.norm(rows.kinematics.rate[own]) <= slow[own].max()
     return found & any_creeps
 

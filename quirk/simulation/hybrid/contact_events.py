@@ -33,10 +33,13 @@ from quirk.events.gap_rate import GapRate
 from quirk.events.names import Reading
 from quirk.events.quantity import Gap
 from quirk.forces import ForceElement
+from quirk.forces.friction import Friction
+from quirk.forces.stick_slip import NORMAL
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
 from .contact_changes import CLOSES, OPENS, changed_contacts, changed_frictions, slides_back
+from .contact_rows import check_normal_load_is_unique, joint_loads_of_two_kinds
 from .contact_states import CLOSED_GAP, ROUND_OFF, ContactState, ImpactOutcome
 from .creeping_gaps import CREEPS
 from .event_actions import ENABLE_TOLERANCE
@@ -173,6 +176,23 @@ class Contacts:
         """
         if contact_state.friction:
             align_slip_directions(self._factory.solver_of(plant), contact_state.friction)
+
+    def check_normal_loads(self, plant: CompiledModel, contact_state: ContactState, t: float, y: np.ndarray) -> None:
+        """Raise a SwitchingError if a run would take a load for the normal load of a joint that is not unique.
+
+        The run is that of the compiled model `plant`, whose independent rows have been selected, in the contact state
+        `contact_state`, at time t (s) and state vector y.
+        """
+        solver, state = self._factory.solver_of(plant), plant.model.auxiliary.state(y)
+        of_joints = [
+            element
+            for element in self._frictions.elements
+            if isinstance(element, Friction) and element.takes != NORMAL and element.name in contact_state.friction
+        ]
+        if of_joints and solver.redundant:
+            loads, others = joint_loads_of_two_kinds(solver, t, y)
+            for friction in of_joints:
+                check_normal_load_is_unique(friction, self._frictions.axis(friction, state), loads, others)
 
     def sticks(self, name: str, contact_state: ContactState) -> bool:
         """Whether the friction element called `name` sticks in the contact state `contact_state`."""

@@ -166,26 +166,35 @@ class ContactRowEvaluator:
         force along each row.
         """
         state = solver.model.auxiliary.state(y)
-        solver.rates(t, solver.slots.state_to_lanes(y))
-        position = np.append(state.position, np.zeros((1, 3)), axis=0)
-        R = rotation.matrix(np.append(state.orientation, [rotation.IDENTITY], axis=0))
-        reader, multipliers = JointLoads(solver, solver.related), [solver.multipliers()]
-        (force,), (torque,) = reader.read([solver.work.G], multipliers, position[None], R[None])
-        kept_rows = [solver.work.x[solver.tables.row_lane]]
-        (other_force,), (other_torque,) = reader.read([solver.work.G], kept_rows, position[None], R[None])
-        place = {name: k for k, name in enumerate(solver.model.joint_rows)}
+        loads, others = joint_loads_of_two_kinds(solver, t, y)
         for k in joints:
             friction = rows.friction_elements[k]
             assert isinstance(friction, Friction)
-            place_in_joint = place[friction.on.name]
-            base = np.concatenate([force[place_in_joint], torque[place_in_joint]])
+            base, axis = loads[friction.on.name], self._frictions.axis(friction, state)
             by_row = [np.concatenate([of[friction.on.name].force, of[friction.on.name].torque]) for of in response]
-            axis = self._frictions.axis(friction, state)
             rows.elements[k].normal_load = NormalLoad(friction, axis, base, np.array(by_row).T)
             rows.axes[friction.name] = self._frictions.body_axes(friction, state)
             if solver.redundant:
-                kept = np.concatenate([other_force[place_in_joint], other_torque[place_in_joint]])
-                _check_normal_load_is_unique(friction, NormalLoad(friction, axis, base - kept, np.zeros((6, 0))), force)
+                check_normal_load_is_unique(friction, axis, loads, others)
+
+
+def joint_loads_of_two_kinds(
+    solver: Solver, t: float, y: np.ndarray
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return two possible loads (6,) of each joint at time t (s) and state vector y: force, N, and torque, N m.
+
+    If rows are redundant, the first are the loads of minimum norm, and the second those of a run, in which independent
+    rows carry all loads. Otherwise both are the same.
+    """
+    state = solver.model.auxiliary.state(y)
+    solver.rates(t, solver.slots.state_to_lanes(y))
+    position = np.append(state.position, np.zeros((1, 3)), axis=0)
+    R = rotation.matrix(np.append(state.orientation, [rotation.IDENTITY], axis=0))
+    reader, found = JointLoads(solver, solver.related), []
+    for multipliers in (solver.multipliers(), solver.work.x[solver.tables.row_lane]):
+        (force,), (torque,) = reader.read([solver.work.G], [multipliers], position[None], R[None])
+        found.append(dict(zip(solver.model.joint_rows, np.concatenate([force, torque], axis=1), strict=True)))
+    return found[0], found[1]
 
 
 def _compliance(
@@ -205,14 +214,17 @@ def _compliance(
     return compliance
 
 
-def _check_normal_load_is_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray) -> None:
+def check_normal_load_is_unique(
+    friction: Friction, axis: np.ndarray, loads: Mapping[str, np.ndarray], others: Mapping[str, np.ndarray]
+) -> None:
     """Raise a SwitchingError if the normal load of a joint with friction is not unique.
 
-    `difference` computes the normal loads of the difference between two load distributions; `forces` are the forces
-    along the rows, in comparison with which the difference must be negligible.
+    `axis` (3,) is the axis of the friction in the inertial frame; `loads` and `others` are two possible loads (6,) of
+    each joint, by name. Their difference must be negligible in comparison with the largest force.
     """
-    off, _ = difference(np.zeros(0))
-    if off > UNIQUE * np.abs(forces).max(initial=0.0):
+    difference = loads[friction.on.name] - others[friction.on.name]
+    off, _ = NormalLoad(friction, axis, difference, np.zeros((6, 0)))(np.zeros(0))
+    if off > UNIQUE * max(np.abs(load[:3]).max() for load in loads.values()):
         shorter = "leave out length=, or " if friction.length > 0 else ""
         raise SwitchingError(
             f"{friction}: the normal load of {friction.on} is not unique, as redundant rows share it (solutions differ "

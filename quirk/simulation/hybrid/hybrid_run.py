@@ -175,6 +175,10 @@ class HybridRun:
         if not self._completed.segments and any(map(is_load_of_joint, self._factory.guards)):
             check_watched_loads(self._result_at(plant, t, y, angles), self._factory.guards)
         self._factory.enter(current, t, y, angles, resume_point, plant, flow)
+        try:
+            self._contacts.check_normal_loads(plant, self.contact_state, t, y)
+        except SwitchingError as error:
+            raise SimulationError(f"simulate: at t = {t:.9g} s: {error}", time=t) from error
         return current
 
     def _keep_start_of(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> None:

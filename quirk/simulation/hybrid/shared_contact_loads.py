@@ -235,10 +235,11 @@ class SharedContactLoads:
         )  # fmt: skip
 
     def _blocked_friction(self, members: Sequence[int]) -> np.ndarray:
-        """Return unit forces (r, k) along slip components that constraints block, as changes of the forces.
+        """Return unit forces (r, k) along slip components of contacts that constraints block, as changes of the forces.
 
-        Such friction of a contact has no effect on the motion, but may change the normal load of a joint on which the
-        friction of this joint depends. `members` are the indices of the friction elements that share a load.
+        Such friction has no effect on the motion, but may change the normal load of a joint on which the friction of
+        this joint depends. Joints have no friction along blocked components. `members` are the indices of the friction
+        elements that share a load.
         """
         elements = [self._rows.elements[n] for n in members]
         loads = [element.normal_load for element in elements if isinstance(element.normal_load, NormalLoad)]
@@ -246,7 +247,8 @@ class SharedContactLoads:
             row
             for element in elements
             for row in element.rows
-            if self._rows.W[row, row] == 0.0
+            if element.contact is not None
+            and self._rows.W[row, row] == 0.0
             and any(np.abs(load.bearings()[1][:, row]).max() > MIN_SHARE for load in loads)
         ]
         return np.eye(len(self._rows.W))[:, blocked]

@@ -199,3 +199,31 @@ def test_what_is_not_differentiated_is_told():
     objective = quirk.Objective(["ball.position.x"], lambda x: (float(x[-1, 0]), np.eye(len(x))[-1:].T))
     with pytest.raises(quirk.InputError, match='Friction "f": its load is not differentiated for gradients'):
         quirk.simulate(rolling, 0.1, output=0.05, objective=objective, sensitivities=[("ball", "mass")])
+
+
+@pytest.mark.parametrize("mass", [2.0, 2.857640263930919, *np.random.default_rng(3).uniform(2.0, 4.0, 6)])
+def test_a_force_that_turns_while_a_block_slides(mass):
+    """No contact closes at that event, whatever round-off is in the speed normal to the floor."""
+    force, mu, speed, turn, end = 8.2, 0.456, 0.94, 0.14, 0.25
+
+    def build(force):
+        return quirk.Force("push", block, [force, 0, 0])
+
+    block = Body.box("block", mass, [0.1, 0.1, 0.1], velocity=[speed, 0, 0])
+    floor = quirk.Contact("floor", GROUND, block, on_i=quirk.surface.plane(), on_j=quirk.surface.point([0, 0, 0]))
+    turns = quirk.Event("turn", "block.position.x", level=turn, action=quirk.replace("push", build(-force)))
+    parts = [block, floor, quirk.Friction("rubs", floor, mu), build(force), turns]
+    result = quirk.simulate(
+        quirk.System(parts, gravity=[0, 0, -G]), end, output=[end], sensitivities=[("block", "mass")], **SHARP
+    )
+
+    def place(m):
+        first, second = force / m - mu * G, -force / m - mu * G
+        faster = np.sqrt(speed**2 + 2 * first * turn)
+        left = end - (faster - speed) / first
+        return turn + faster * left + 0.5 * second * left**2
+
+    h = 1e-5
+    np.testing.assert_allclose(result["block"].position[-1, 0], place(mass), rtol=1e-10)
+    slope = result.sensitivity["block", "mass"]["block"].position[-1, 0]
+    np.testing.assert_allclose(slope, (place(mass + h) - place(mass - h)) / (2 * h), rtol=1e-6)

@@ -1,5 +1,7 @@
 """Users' functions in machine code: they give what Python gives, and those that do more than arithmetic stay in Python."""
 
+import array
+import collections
 import math
 import random
 
@@ -290,6 +292,40 @@ def test_functions_of_constraints_may_use_math_and_change_between_runs():
     stretch = 1.5
     with pytest.raises(quirk.InconsistentStateError, match=r"violate it by 0\.5 m"):
         quirk.simulate(system, 1.0)
+
+
+class Levels:
+    """Values behind the operators of a class."""
+
+    def __getitem__(self, k):
+        return 0.25
+
+    def __radd__(self, other):
+        return other + 0.25
+
+
+def level():
+    return level.value
+
+
+level.value = 0.25
+DEQUE, ARRAY, LEVELS = collections.deque([0.25]), array.array("d", [0.25]), Levels()
+
+
+@pytest.mark.parametrize(
+    "height",
+    [lambda: DEQUE[0], lambda: ARRAY[0], lambda: LEVELS[0], lambda: 0.0 + LEVELS, level],
+    ids=["deque", "array", "getitem", "radd", "attribute"],
+)
+def test_gaps_and_constraints_read_values_of_any_kind(height):
+    ball, bead = (quirk.Body.sphere(name, 1.0, 0.1, position=[k, 0, 0.25]) for k, name in enumerate(("ball", "bead")))
+    floor = quirk.OneSided("floor", ball, lambda t, c: c.position[2] - height())
+    wire = quirk.Implicit("wire", bead, lambda t, c: c.position[2] - height())
+    result = quirk.simulate(quirk.System([ball, bead, floor, wire], gravity=[0, 0, -2.0]), 0.5, output=[0.5])
+    for name in ("ball", "bead"):
+        np.testing.assert_allclose(result[name].position[-1, 2], 0.25, atol=1e-12)
+    for name in ("floor", "wire"):
+        np.testing.assert_allclose(result[name].force()[-1], [0, 0, 2.0], atol=1e-9)
 
 
 def test_motions_of_functions_become_machine_code():

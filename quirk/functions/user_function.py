@@ -79,8 +79,11 @@ class _ReadOnly:
         raise NotTraceableError(f"{name} is set")
 
     __eq__ = __ne__ = __bool__ = refusing("an object is used for more than its attributes")
-    __len__ = __iter__ = __contains__ = __call__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__
+    __len__ = __iter__ = __contains__ = __getitem__ = __call__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__
     __repr__ = __str__ = __format__ = __reduce__ = __reduce_ex__ = __bool__
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __bool__
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __bool__
+    __neg__ = __pos__ = __abs__ = __float__ = __int__ = __index__ = __complex__ = __enter__ = __exit__ = __bool__
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -259,9 +262,14 @@ def _replacement(x: Any, copies: _Copies) -> Any:
 
 
 def _copied(function: types.FunctionType, copies: _Copies) -> Any:
-    """Return a copy of a function in which globals, closure variables and defaults are replaced."""
+    """Return a copy of a function in which globals, closure variables and defaults are replaced.
+
+    A NotTraceableError is raised for functions with attributes, because code may read and change these.
+    """
     if id(function) in copies.functions:
         return copies.functions[id(function)]
+    if function.__dict__.keys() - {"__wrapped__"}:
+        raise NotTraceableError(f"{function.__name__} has attributes")
     code, given = function.__code__, dict(copies.vocabulary.builtins)
     names: dict[str, Any] = {"__builtins__": {**given, "True": True, "False": False, "None": None}}
     cells = tuple(types.CellType() for _ in code.co_freevars)

@@ -387,7 +387,7 @@ def falling():
 
 @pytest.mark.parametrize(
     ("cls", "method", "call"),
-    [(RunFactory, "new_run", 2), (RunFactory, "flow", 3), (CompiledRun, "enter", 2), (ActiveMethod, "stepper_of", 2)],
+    [(RunFactory, "new_run", 2), (RunFactory, "enter", 2), (CompiledRun, "enter", 2), (ActiveMethod, "stepper_of", 2)],
 )
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_ctrl_c_while_later_parts_are_compiled(cls, method, call, checkpoint, tmp_path, monkeypatch):

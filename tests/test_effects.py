@@ -1,5 +1,7 @@
 """What user functions change in mid-run is seen by those that read it, and by no others do runs take longer."""
 
+import collections
+import copy
 import math
 
 import numpy as np
@@ -287,3 +289,30 @@ def test_round_off_of_friction_is_no_change_of_a_function():
     solver.applied.table.outputs[:] *= 1.0 + 1e-15
     assert not np.array_equal(solver.applied.table.outputs, before)
     assert solver.applied.changed_since(before) is None
+
+
+@pytest.mark.parametrize("reader", ["spring", "force"])
+@pytest.mark.parametrize(
+    ("held", "read", "change"),
+    [
+        (collections.Counter(a=1), lambda held: held["a"], lambda held: held.subtract(a=2)),
+        ({1}, lambda held: -1 if 2 in held else 1, lambda held: held.add(2)),
+        (collections.deque([1, -1]), lambda held: held[0], lambda held: held.rotate(1)),
+    ],
+    ids=["subtract", "add", "rotate"],
+)
+def test_actions_change_containers_by_methods_of_any_name(held, read, change, reader):
+    """Its loads before the event are those of the values then, and the event divides the run."""
+    held = copy.copy(held)
+    body = quirk.Body.box("body", 2.0, [0.1, 0.1, 0.1])
+    rail = quirk.Prismatic("rail", quirk.GROUND, body, point=[0, 0, 0], axis="x")
+    if reader == "spring":
+        load = quirk.Spring("load", quirk.GROUND, body, point_i=[-10, 0, 0], law=lambda length, rate: -3.0 * read(held))
+    else:
+        load = quirk.JointForce("load", rail, lambda t, x, v: 3.0 * read(held))
+    event = quirk.Event("event", "time", level=0.7, action=lambda t, state: change(held))
+    result = quirk.simulate(quirk.System([body, rail, load, event]), 1.4, output=0.2)
+    assert np.sum(np.abs(result.time - 0.7) < 1e-9) == 2
+    force = np.where((result.time < 0.7) | (np.arange(len(result.time)) == 4), 3.0, -3.0)
+    np.testing.assert_allclose(2.0 * result["body"].acceleration[:, 0], force, atol=1e-12)
+    np.testing.assert_allclose(result["body"].velocity[-1, 0], 0.0, atol=1e-12)

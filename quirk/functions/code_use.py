@@ -25,6 +25,7 @@ BUILTINS = {
 
 # Names of attributes, methods and functions that modify no outside value. They belong to numbers, text, containers and
 # arrays, to `math`, numpy, `random` and `time`, and to the objects that QuIRK passes to user functions and actions.
+# `add` and `subtract` of numpy are not among them, as methods of these names modify sets and counters.
 _ATTRIBUTES_AS_TEXT = """
     real imag conjugate is_integer numerator denominator bit_length hex lower upper strip lstrip rstrip split join
     startswith endswith format replace find isdigit isalpha encode decode title get keys values items index count
@@ -34,7 +35,7 @@ _ATTRIBUTES_AS_TEXT = """
     compress tobytes pi e tau inf nan sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp expm1
     exp2 log log2 log10 log1p sqrt cbrt hypot pow fabs floor ceil trunc fmod modf frexp ldexp copysign isfinite
     isinf isnan isclose degrees radians gcd lcm factorial comb perm dist fsum isqrt remainder erf erfc gamma lgamma
-    sumprod nextafter ulp add subtract multiply divide true_divide floor_divide power mod negative positive absolute
+    sumprod nextafter ulp multiply divide true_divide floor_divide power mod negative positive absolute
     square reciprocal sign heaviside maximum minimum fmax fmin rint fix arcsin arccos arctan arctan2 arcsinh arccosh
     arctanh deg2rad rad2deg sinc array asarray zeros ones empty full eye identity zeros_like ones_like full_like
     empty_like arange linspace concatenate stack hstack vstack column_stack where cross vdot inner outer matmul

@@ -194,11 +194,11 @@ SEEN = [
 
 def by_mapping_onto_rows():
     levels = np.zeros((1, 3))
-    return lambda: levels[0, 2], lambda: list(map(np.add, [ENDS], [0.0], levels))
+    return lambda: levels[0, 2], lambda: list(map(np.multiply, [ENDS], [1.0], levels))
 
 
 def by_a_partial_function():
-    levels, fill = np.zeros(3), functools.partial(np.add, ENDS, 0.0)
+    levels, fill = np.zeros(3), functools.partial(np.multiply, ENDS, 1.0)
     return lambda: levels[2], lambda: fill(levels)
 
 

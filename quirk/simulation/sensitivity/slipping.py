@@ -95,7 +95,7 @@ def limit_time(
         or any(sorted(np.abs(of)) != [0.0] * (len(of) - 1) + [1.0] for of in cone.weights[constant:])
     ):
         raise InputError(
-            f"simulate: sensitivities: {friction} begins to slide while several contacts share the load, which is not "
+            f"simulate: sensitivities: {friction} begins to slide while several contacts or joints share the load, "
             "differentiated"
         )
     numbers = [change.numbers.get((LAW, friction.name, 0)) for change in changes]

@@ -96,7 +96,7 @@ def limit_time(
     ):
         raise InputError(
             f"simulate: sensitivities: {friction} begins to slide while several contacts or joints share the load, "
-            "differentiated"
+            "which is not differentiated"
         )
     numbers = [change.numbers.get((LAW, friction.name, 0)) for change in changes]
 

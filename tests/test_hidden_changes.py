@@ -251,6 +251,50 @@ def test_what_is_not_seen_ends_the_run(way):
     assert caught.value.result["cart"].velocity[-1, 0] == 0.0
 
 
+class Push(quirk.ForceElement):
+    """A force along x that a function returns."""
+
+    def __init__(self, read, body):
+        self.read = read
+        super().__init__("push", (body, quirk.Frame()))
+
+    def load(self, t, place):
+        return [self.read() if place.position[0] > -5.0 else 0.0, 0.0, 0.0], 0
+
+
+class Pull(quirk.ForceElement):
+    """The same force, along a coordinate."""
+
+    coordinates = ("x",)
+
+    def __init__(self, read, body):
+        self.read = read
+        super().__init__("push", (quirk.GROUND, quirk.Frame()), (body, quirk.Frame()))
+
+    def coordinate(self, t, i, j):
+        return j.position[0] - i.position[0]
+
+    def along(self, t, x, rate):
+        return self.read() if x > -5.0 else 0.0
+
+
+def sprung(read, body):
+    return quirk.Spring(
+        "push", quirk.GROUND, body, point_i=[-10.0, 0, 0], law=lambda length, rate: -read() if length > 5.0 else 0.0
+    )
+
+
+@pytest.mark.parametrize("load", [Push, Pull, sprung])
+@pytest.mark.parametrize("way", [by_mapping_onto_rows, by_a_partial_function], ids=lambda f: f.__name__)
+def test_what_loads_called_in_python_read_unseen_ends_the_run(way, load):
+    """The motion would be right, but not the loads before the event, which are evaluated after it."""
+    read, on = way()
+    body = quirk.Body("cart", 1.0, [1, 1, 1])
+    system = quirk.System([body, load(read, body), acting(on)])
+    with pytest.raises(quirk.SimulationError, match=rf"at t = 1 s: the function .*({__name__}.py).*not be foreseen"):
+        quirk.simulate(system, 2.0, output=[0.5, 2.0])
+
+
 @pytest.mark.parametrize("folder", [False, True])
 def test_what_quantities_change_unseen_is_noticed_at_the_end(folder, tmp_path):
     read, on = by_a_partial_function()

@@ -16,18 +16,24 @@ class Changes:
     """Selection of user functions that must run in Python, because other functions may modify values that they read.
 
     The remaining functions are compiled, with their outside values as constants. After the actions of events and at its
-    end, a run checks that these outside values have not changed.
+    end, a run checks that these outside values have not changed. It checks the same of functions whose loads are
+    evaluated again after an event, for the motion before it.
 
     Parameters
     ----------
     functions : functions that are called in Python during a run
     in_python : those of them that must not be compiled even if no other function modifies values that they read
+    called_again : those of `functions` that are evaluated again for the motion before an event
     """
 
-    def __init__(self, functions: Sequence[Any], in_python: Sequence[Any] = ()) -> None:
+    def __init__(
+        self, functions: Sequence[Any], in_python: Sequence[Any] = (), called_again: Sequence[Any] = ()
+    ) -> None:
         self._others = {id(function): Effects(function) for function in functions}
         self._writers = [effects for effects in self._others.values() if effects.writes]
         self._known: dict[int, tuple[Any, Effects | None, Any]] = {id(f): (f, None, None) for f in in_python}
+        for function in called_again:
+            self(function)
 
     def __call__(self, function: Any) -> bool:
         """Whether a function reads outside values that functions called in Python may modify."""
@@ -52,6 +58,6 @@ class Changes:
         return any(self._others[id(function)].may_change(reader) for reader in readers)
 
     def unforeseen(self) -> list[str]:
-        """Return the names of compiled functions whose outside values have changed although no change was expected."""
+        """Return the names of functions whose outside values have changed although no change was expected."""
         kept = [(function, reads, before) for function, reads, before in self._known.values() if reads is not None]
         return [title_of(function) for function, reads, before in kept if differ(before, outside_values(reads))]

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from quirk.util.construction import ConstructorCall
+
 # Modules whose functions change only their arguments and the module's own data.
 LIBRARIES = {
     "abc", "bisect", "cmath", "collections", "copy", "dataclasses", "decimal", "enum", "fractions", "functools",
@@ -26,7 +28,8 @@ CONSTANTS = (int, float, complex, bool, str, bytes, type(None), type(...), range
 _HEAP_TYPE = 1 << 9
 # Modules of universal functions, which are known by name.
 _OF_UFUNCS = ("numpy", "scipy.special")
-LEAVES = {*CONSTANTS, types.CodeType, types.NotImplementedType}
+# Objects without values that user functions read. The call that made an element is read by `quirk.replace` only.
+LEAVES = {*CONSTANTS, types.CodeType, types.NotImplementedType, ConstructorCall}
 CONTAINERS = {
     list, dict, set, tuple, frozenset, bytearray, types.SimpleNamespace, types.MappingProxyType, collections.deque,
     collections.defaultdict, collections.OrderedDict, collections.Counter,

@@ -14,15 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from .effects import Effects
-from .object_kinds import CONSTANTS, attributes_of, has_contents
+from .effects import OWN, Effects
+from .object_kinds import CONSTANTS, attributes_of, has_contents, is_empty, root_of
 
 # Length in bytes beyond which arrays are compared by hash instead of by content.
 LONG = 256
 
 
 def title_of(function: Any) -> str:
-    """Return the name of a user function with the file and line of its definition, for error messages."""
+    """Return the name of a user function with the file and line of its definition, for error messages.
+
+    For a function of this package that calls a user function, it is the name of the latter.
+    """
+    inner = [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if not is_empty(cell)]
+    if root_of(function) == OWN and any(map(callable, inner)):
+        return title_of(next(filter(callable, inner)))
     name = getattr(function, "__qualname__", None) or type(function).__name__
     code = getattr(function, "__code__", None)
     return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"

@@ -211,13 +211,13 @@ class RunFactory:
         ]
 
     def check_reads(self, t: float) -> None:
-        """Raise an IntegrationError at time t (s) if a value compiled into a user function has changed."""
+        """Raise an IntegrationError at time t (s) if a value that user functions read has changed unexpectedly."""
         found = [name for solver in self._solvers.values() for name in solver.refuse.unforeseen()]
         if found:
             raise IntegrationError(
                 f"the function {found[0]} reads a value that another function has changed in a way that "
-                "could not be foreseen, and the run has used the old value; change it by an assignment in the action "
-                "of an event",
+                "could not be foreseen, so that the motion may have the old value, or the loads before the change the "
+                "new one; change it by an assignment in the action of an event",
                 t,
             )
 

@@ -101,9 +101,10 @@ class StateEvaluator:
         unit_loads = unit_loads_of(model)
         self.applied = Applied(model, tables.slots, tables.row_lane, unit_loads=unit_loads)
         self.related = Related(model, tables.nodes.relations, self.applied.watched)
-        called = [*self.applied.called, *self.related.called, *beside, *in_python]
+        of_model = [*self.applied.called, *self.related.called]
+        called = [*of_model, *beside, *in_python]
         # Functions that read data modified by these functions must run in Python as well.
-        self.refuse = Changes(called, in_python)
+        self.refuse = Changes(called, in_python, of_model)
         if called:
             self.applied = Applied(model, tables.slots, tables.row_lane, self.refuse, unit_loads)
             watch, refuse = self.applied.watched, self.refuse

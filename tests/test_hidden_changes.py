@@ -1,6 +1,7 @@
 """Changes of values that the code of a function does not show at first sight are seen, or end a run with an error."""
 
 import ctypes
+import dataclasses
 import functools
 import inspect
 import operator
@@ -416,9 +417,20 @@ def relay_with_all_attributes():
     return Relay().push
 
 
+def relay_with_a_count_of_its_objects():
+    class Push:
+        made = 0
+
+        def __init__(self, v):
+            Push.made += 1
+            self.value = -v + 1e-3 * self.made
+
+    return lambda t, x, v: Push(v).value
+
+
 @pytest.mark.parametrize("relay", [
     relay_with_a_variable, relay_with_an_attribute, relay_with_a_function_attribute,
-    relay_with_an_attribute_named_by_a_text, relay_with_all_attributes,
+    relay_with_an_attribute_named_by_a_text, relay_with_all_attributes, relay_with_a_count_of_its_objects,
 ], ids=lambda f: f.__name__)  # fmt: skip
 def test_functions_that_remember_are_warned_of(relay):
     body = quirk.Body("cart", 1.0, [1, 1, 1])
@@ -441,12 +453,32 @@ def reads_by_text():
     return push
 
 
-def test_functions_that_only_read_are_not_warned_of():
+def makes_objects():
+    """A function that makes objects, whose constructors set their attributes."""
+
+    class Vector:
+        def __init__(self, x, y):
+            self.x, self.y = x, y
+            self.square = self.x**2 + self.y**2
+
+    @dataclasses.dataclass
+    class Gains:
+        spring: float
+        damper: float = 0.1
+
+        def __post_init__(self):
+            self.both = Vector(self.spring, self.damper)
+
+    return lambda t, x, v: -Gains(2.0).both.x * x - Gains(2.0).both.square * v
+
+
+@pytest.mark.parametrize("push", [reads_by_text, makes_objects], ids=lambda f: f.__name__)
+def test_functions_that_only_read_are_not_warned_of(push):
     body = quirk.Body("cart", 1.0, [1, 1, 1])
     rail = quirk.Prismatic("rail", quirk.GROUND, body, point=[0, 0, 0], axis=[1, 0, 0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        quirk.simulate(quirk.System([body, rail, quirk.JointForce("push", rail, reads_by_text())]), 0.3)
+        quirk.simulate(quirk.System([body, rail, quirk.JointForce("push", rail, push())]), 0.3)
 
 
 def test_an_event_that_counts_its_calls_is_warned_of():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import itertools
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -81,6 +82,7 @@ class CodeUse:
     globals, names : global names and attributes that the code reads
     modules : top-level names of imported modules
     stored_globals, stored_cells, stored_names : global names, closure variables and attributes that the code sets
+    stored_beyond_self : attributes that the code sets for other objects than its first argument
     mutates : whether the code assigns to elements or uses in-place operators, which modify lists and arrays
     calls : function calls in the code
     filled : variables and attributes whose contents the code modifies, by setting elements or by calling a method
@@ -95,6 +97,7 @@ class CodeUse:
     stored_globals: frozenset[str]
     stored_cells: frozenset[str]
     stored_names: frozenset[str]
+    stored_beyond_self: frozenset[str]
     mutates: bool
     calls: frozenset[CallSite]
     filled: frozenset[str]
@@ -129,11 +132,29 @@ def use_of(code: types.CodeType) -> CodeUse:
         stored_globals=merged(arguments(_GLOBALS), "stored_globals"),
         stored_cells=merged(arguments(_CELLS) & frozenset(code.co_freevars), "stored_cells"),
         stored_names=merged(stored, "stored_names"),
+        stored_beyond_self=merged(_stored_beyond_self(code, instructions), "stored_beyond_self"),
         mutates=in_place or out or any(i.opname in _CONTENTS for i in instructions) or any(u.mutates for u in inner),
         calls=merged(calls_of(instructions), "calls"),
         filled=merged(_filled(instructions), "filled"),
         remembered=merged(_remembered(instructions), "remembered"),
     )
+
+
+def _stored_beyond_self(code: types.CodeType, instructions: Sequence[dis.Instruction]) -> frozenset[str]:
+    """Return the attributes that code sets for other objects than its first argument, or for what replaces it."""
+    own = code.co_varnames[0] if code.co_argcount else None
+    if any(i.opname.startswith("STORE_FAST") and own in _arguments_of(i) for i in instructions):
+        own = None
+    return frozenset(
+        str(one.argval)
+        for before, one in itertools.pairwise(instructions)
+        if one.opname in _SET and not (before.opname.startswith("LOAD_FAST") and _arguments_of(before)[-1] == own)
+    )
+
+
+def _arguments_of(instruction: dis.Instruction) -> tuple[Any, ...]:
+    """Return the arguments of an instruction, of which combined ones, such as LOAD_FAST_LOAD_FAST, have several."""
+    return instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
 
 
 def _remembered(instructions: Sequence[dis.Instruction]) -> frozenset[str]:

@@ -85,6 +85,7 @@ class Effects:
         self._of_unknown: set[CallSite] = set()
         self.called_names: set[str] = set()
         self.remembered: set[str] = set()
+        self._set_later: set[str] = set()  # attributes set otherwise than by the constructors of new objects
         self._seen: dict[int, Any] = {}
         self._holders: dict[int, Any] = {}  # user modules, classes and objects, whose attributes are visited if named
         try:
@@ -105,7 +106,7 @@ class Effects:
     @property
     def remembers(self) -> bool:
         """Whether the function sets a variable or attribute that it also reads, so that calls are not independent."""
-        attributes = self.stored_names & self.names
+        attributes = self._set_later & self.names
         of_functions = any(
             attributes & vars(x).keys() for x in self.objects.values() if isinstance(x, types.FunctionType)
         )
@@ -220,6 +221,7 @@ class Effects:
         use = use_of(x.__code__)
         self.remembered |= use.remembered
         self._add_use(use)
+        self._set_later |= use.stored_beyond_self if x.__name__ in MAKING else use.stored_names
         if use.filled:
             self._filled.update((id(value), value) for name, value in _variables(x).items() if name in use.filled)
         for call in use.calls:

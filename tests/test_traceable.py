@@ -2,8 +2,10 @@
 
 import array
 import collections
+import functools
 import math
 import random
+import types
 
 import numpy as np
 import pytest
@@ -91,11 +93,46 @@ def of_logic(t, p, q, v, w):
     return np.where(inside, 1.0, -1.0), np.sign(v[1]) * 0.1, np.heaviside(p[2], 0.5)
 
 
+class Gains:
+    spring, table = 2.0, np.array([0.3, 0.2, 0.1])
+
+    @staticmethod
+    def damped(v):
+        return -0.2 * v
+
+    def stored(x):  # noqa: N805
+        return 0.5 * Gains.spring * x**2
+
+    @classmethod
+    def scaled(cls, x):
+        return cls.spring * x
+
+
+class LowGains(Gains):
+    spring = 1.0
+
+
+def of_classes(t, p, q, v, w):
+    return LowGains.table - Gains.spring * p + LowGains.damped(v) + LowGains.stored(p[0]) * LowGains.spring
+
+
+NAMES = types.SimpleNamespace(gain=2.0, limits=[-0.1, 0.4])
+
+
+def of_a_namespace(t, p, q, v, w):
+    return [NAMES.gain * np.clip(-p[k], *NAMES.limits) for k in range(3)]
+
+
+def of_gains(gains, t, p, q, v, w, damping=1.0):
+    return -gains["spring"] * p - damping * v
+
+
 TRACED = [of_numpy, of_math, of_builtins, of_names, of_arrays, of_loops, of_settings, of_quaternions, of_logic,
-          Controller().push]  # fmt: skip
+          Controller().push, of_classes, of_a_namespace, functools.partial(of_gains, {"spring": 2.0}, damping=0.1),
+          functools.partial(functools.partial(of_gains, damping=0.1), {"spring": 2.0})]  # fmt: skip
 
 
-@pytest.mark.parametrize("function", TRACED, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", TRACED, ids=lambda f: getattr(f, "__name__", "partial"))
 def test_machine_code_gives_what_python_gives(function):
     sparse, dense = (simulated(function, solver, 0.5, step=0.025) for solver in ("sparse", "dense"))
     assert sparse.statistics.in_python == {}
@@ -176,8 +213,29 @@ class Meter:
         return -p
 
 
+def of_a_class_method(t, p, q, v, w):
+    return -LowGains.scaled(p)
+
+
+def of_a_new_object(t, p, q, v, w):
+    return -LowGains().spring * p
+
+
+def of_the_kind(t, p, q, v, w):
+    return -p if LowGains is not Gains else p
+
+
+def of_the_name(t, p, q, v, w):
+    return -p if LowGains.__name__ == "LowGains" else p
+
+
+def of_a_comparison(t, p, q, v, w):
+    return -p if types.SimpleNamespace() != NAMES else p
+
+
 KEPT_IN_PYTHON = [counting(), remembering(), writing(), of_a_global, branching, drawing_lots, importing, printing,
-                  looping_for_long, Controller(), Meter().push]  # fmt: skip
+                  looping_for_long, Controller(), Meter().push, of_a_class_method, of_a_new_object, of_the_kind, of_the_name,
+                  of_a_comparison]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", KEPT_IN_PYTHON, ids=lambda f: getattr(f, "__qualname__", type(f).__name__))
@@ -199,9 +257,16 @@ def test_every_call_is_made_of_a_function_that_counts():
 
 def test_values_that_change_between_runs_are_seen():
     gain, table, settings = 1.0, np.array([1.0, 0.0, 0.0]), {"push": 1.0}
+    names = types.SimpleNamespace(scale=1.0)
 
-    def function(t, p, q, v, w):
-        return gain * table * settings["push"]
+    class Scale:
+        value = 1.0
+
+    def scaled(scales, t, p, q, v, w):
+        return gain * table * settings["push"] * names.scale * Scale.value * scales[0]
+
+    scales = [1.0]
+    function = functools.partial(scaled, scales)
 
     b = quirk.Body("b", 1.0, [1, 1, 1])
     system = quirk.System([b, quirk.Force("push", b, function)])
@@ -216,6 +281,12 @@ def test_values_that_change_between_runs_are_seen():
     assert speed() == pytest.approx(6.0, rel=1e-12)
     settings["push"] = -1.0
     assert speed() == pytest.approx(-6.0, rel=1e-12)
+    names.scale = 0.5
+    assert speed() == pytest.approx(-3.0, rel=1e-12)
+    Scale.value = 2.0
+    assert speed() == pytest.approx(-6.0, rel=1e-12)
+    scales[0] = -1.0
+    assert speed() == pytest.approx(6.0, rel=1e-12)
     controller = Controller()
     system = quirk.System([b, quirk.Force("push", b, controller.push)])
     first = speed()

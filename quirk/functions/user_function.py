@@ -10,6 +10,7 @@ single run of it records the operations for all times.
 from __future__ import annotations
 
 import dis
+import functools
 import inspect
 import re
 import types
@@ -26,8 +27,12 @@ from .array_api import CONSTANTS, JETS, Vocabulary, has_own_builtins, python_of
 from .code_rules import global_names
 from .expression import Derivative, Expression
 from .float_functions import FLOATS
+from .object_kinds import is_user_made
 from .tracer import NotTraceableError, checking, refusing
 from .tracer_conversions import traced_arguments, untraced
+
+# Methods of classes that read attributes as they are stored.
+_PLAIN_READS = (object.__getattribute__, types.SimpleNamespace.__getattribute__)
 
 
 class _Copies:
@@ -53,7 +58,7 @@ class _ReadOnly:
     def __getattr__(self, name: str) -> Any:
         of, copies = object.__getattribute__(self, "_quirk_of")
         kind = type(of)
-        if hasattr(kind, "__getattr__") or kind.__getattribute__ is not object.__getattribute__:
+        if hasattr(kind, "__getattr__") or kind.__getattribute__ not in _PLAIN_READS:
             raise NotTraceableError(f"{kind.__name__} computes its attributes")
         own = object.__getattribute__(of, "__dict__") if kind.__dictoffset__ else {}
         found = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
@@ -85,6 +90,19 @@ class _ReadOnly:
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __bool__
     __neg__ = __pos__ = __abs__ = __float__ = __int__ = __index__ = __complex__ = __enter__ = __exit__ = __bool__
     __hash__ = None  # type: ignore[assignment]
+
+
+class _ReadOnlyClass(_ReadOnly):
+    """Proxy of a class that allows its values and functions to be read, but makes no objects."""
+
+    def __getattr__(self, name: str) -> Any:
+        of, copies = object.__getattribute__(self, "_quirk_of")
+        found = next((vars(base) for base in of.__mro__ if name in vars(base)), {}).get(name, _Refusal)
+        if type(found) is staticmethod:
+            return _replacement(found.__func__, copies)
+        if found is _Refusal or (hasattr(type(found), "__get__") and type(found) is not types.FunctionType):
+            raise NotTraceableError(f"{name} of {of.__name__} is computed")
+        return _replacement(found, copies)
 
 
 class _FrozenList(list[Any]):
@@ -256,6 +274,13 @@ def _replacement(x: Any, copies: _Copies) -> Any:
         return types.MappingProxyType({key: _replacement(part, copies) for key, part in x.items()})
     if type(x) is np.ndarray:
         return vocabulary.of_array(x)
+    if type(x) is functools.partial and not x.__dict__:
+        function, *given = (_replacement(part, copies) for part in (x.func, *x.args))
+        return functools.partial(
+            function, *given, **{name: _replacement(part, copies) for name, part in x.keywords.items()}
+        )
+    if type(x) is type and is_user_made(x):
+        return _ReadOnlyClass(x, copies)
     if isinstance(x, types.ModuleType | type | list | tuple | dict | np.ndarray | int | float | str) or callable(x):
         raise NotTraceableError(f"{x!r}")
     return _ReadOnly(x, copies)

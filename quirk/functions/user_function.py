@@ -97,10 +97,12 @@ class _ReadOnlyClass(_ReadOnly):
 
     def __getattr__(self, name: str) -> Any:
         of, copies = object.__getattribute__(self, "_quirk_of")
-        found = next((vars(base) for base in of.__mro__ if name in vars(base)), {}).get(name, _Refusal)
+        if not any(name in vars(base) for base in of.__mro__):
+            raise NotTraceableError(f"{of.__name__} has no {name}")
+        found = next(vars(base)[name] for base in of.__mro__ if name in vars(base))
         if type(found) is staticmethod:
             return _replacement(found.__func__, copies)
-        if found is _Refusal or (hasattr(type(found), "__get__") and type(found) is not types.FunctionType):
+        if hasattr(type(found), "__get__") and type(found) is not types.FunctionType:
             raise NotTraceableError(f"{name} of {of.__name__} is computed")
         return _replacement(found, copies)
 

@@ -316,3 +316,32 @@ def test_actions_change_containers_by_methods_of_any_name(held, read, change, re
     force = np.where((result.time < 0.7) | (np.arange(len(result.time)) == 4), 3.0, -3.0)
     np.testing.assert_allclose(2.0 * result["body"].acceleration[:, 0], force, atol=1e-12)
     np.testing.assert_allclose(result["body"].velocity[-1, 0], 0.0, atol=1e-12)
+
+
+def shared_from_the_start():
+    held, pool = {"now": [1.0]}, [2.0]
+    return lambda: held["now"][0], lambda: held.__setitem__("now", pool), lambda: pool.__setitem__(0, -5.0)
+
+
+def made_by_the_action():
+    held, made = {"now": [1.0]}, []
+
+    def put():
+        held["now"] = [2.0]
+        made.append(held["now"])
+
+    return lambda: held["now"][0], put, lambda: made[0].__setitem__(0, -5.0)
+
+
+@pytest.mark.parametrize("way", [shared_from_the_start, made_by_the_action])
+def test_an_action_changes_what_another_has_put_in_place(way):
+    """Loads between the events are those of the values then."""
+    read, put, change = way()
+    _, joint, parts = rail()
+    force = quirk.JointForce("push", joint, lambda t, x, v: read())
+    events = [
+        quirk.Event("put", "time", level=0.5, action=lambda t, state: put()),
+        quirk.Event("change", "time", level=1.0, action=lambda t, state: change()),
+    ]
+    result = quirk.simulate(quirk.System([*parts, force, *events]), 1.5, output=[0.25, 0.75, 1.25])
+    np.testing.assert_allclose(result["cart"].acceleration[:, 0], [1.0, 1.0, 2.0, 2.0, 2.0, -5.0, -5.0], atol=1e-12)

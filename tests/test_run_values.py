@@ -96,6 +96,68 @@ def test_forces_follow_the_values_that_the_loop_sets(way, options):
     assert np.isfinite(motion).all()
 
 
+class Held:
+    """An object that holds others."""
+
+
+def in_an_attribute():
+    held = Held()
+    return (lambda: held.values[0]), lambda values: setattr(held, "values", values), lambda: held.values
+
+
+def in_a_dict():
+    held = {}
+    return (lambda: held["values"][0]), lambda values: held.__setitem__("values", values), lambda: held["values"]
+
+
+def in_a_list():
+    held = []
+    return (lambda: held[-1][0]), held.append, lambda: held[-1]
+
+
+def in_a_closure():
+    held = None
+
+    def put(values):
+        nonlocal held
+        held = values
+
+    return (lambda: held[0]), put, lambda: held
+
+
+@pytest.mark.parametrize("pause", [False, True])
+@pytest.mark.parametrize(
+    "make", [np.array, list, lambda values: dict(enumerate(values))], ids=["array", "list", "dict"]
+)
+@pytest.mark.parametrize("way", [in_an_attribute, in_a_dict, in_a_list, in_a_closure])
+def test_contents_of_objects_that_the_loop_puts_in_the_place_of_others(way, make, pause):
+    read, put, held = way()
+    put(make([1.0, 1.0]))
+    run = quirk.Run(puck(lambda t, x, v: read()))
+    run.advance(DURATION)
+    put(make([2.0, 1.0]))
+    run.advance(DURATION)
+    if pause:
+        run.advance(DURATION)
+    held()[0] = -5.0
+    run.advance(DURATION)
+    assert run["puck"].velocity[0] == pytest.approx((1.0 + 2.0 * (1 + pause) - 5.0) * DURATION, abs=1e-12)
+
+
+@pytest.mark.parametrize("way", [in_an_attribute, in_a_dict, in_a_list, in_a_closure])
+def test_contents_of_objects_that_an_action_puts_in_the_place_of_others(way):
+    read, put, held = way()
+    put([1.0])
+    system = puck(lambda t, x, v: read())
+    system = system.with_parts(quirk.Event("put", "time", level=DURATION, action=lambda t, state: put([2.0])))
+    run = quirk.Run(system)
+    run.advance(DURATION)
+    run.advance_to(2 * DURATION)
+    held()[0] = -5.0
+    run.advance_to(3 * DURATION)
+    assert run["puck"].velocity[0] == pytest.approx(-2.0 * DURATION, abs=1e-12)
+
+
 def test_values_that_stay_change_nothing():
     force, change = attribute()
     run, other = quirk.Run(puck(force), rtol=1e-6), quirk.Run(puck("1"), rtol=1e-6)

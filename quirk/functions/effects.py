@@ -49,6 +49,9 @@ READING_FILES = {
 # This package. Those of its functions that have closure variables may call user functions, and are analyzed like them.
 OWN = "quirk"
 
+# Methods that `collections.namedtuple` makes.
+OF_NAMED_TUPLES = {"__repr__", "__getnewargs__"}
+
 # Maximum number of objects analyzed for one function; the effects of a function that can access more are unknown.
 MOST_OBJECTS = 20_000
 
@@ -344,7 +347,7 @@ class Effects:
         """Record the call of the library function or built-in method `name`."""
         if name in SETTING:
             raise _UnknownError
-        self.mutates |= name not in ATTRIBUTES
+        self.mutates |= name not in ATTRIBUTES and name not in OF_NAMED_TUPLES
         self.called_names.add(name)
 
     def _visit_object(self, x: Any) -> None:

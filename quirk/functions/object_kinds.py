@@ -28,8 +28,10 @@ CONSTANTS = (int, float, complex, bool, str, bytes, type(None), type(...), range
 _HEAP_TYPE = 1 << 9
 # Modules of universal functions, which are known by name.
 _OF_UFUNCS = ("numpy", "scipy.special")
-# Objects without values that user functions read. The call that made an element is read by `quirk.replace` only.
-LEAVES = {*CONSTANTS, types.CodeType, types.NotImplementedType, ConstructorCall}
+# Objects without values that user functions read: also the fields of a class made by `collections.namedtuple`, whose
+# values are elements of its tuples, and the call that made an element, which only `quirk.replace` reads.
+_FIELD = vars(collections.namedtuple("_Fields", "x"))["x"]
+LEAVES = {*CONSTANTS, types.CodeType, types.NotImplementedType, type(_FIELD), ConstructorCall}
 CONTAINERS = {
     list, dict, set, tuple, frozenset, bytearray, types.SimpleNamespace, types.MappingProxyType, collections.deque,
     collections.defaultdict, collections.OrderedDict, collections.Counter,

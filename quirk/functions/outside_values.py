@@ -54,6 +54,23 @@ def differ(previous: dict[Any, Any], current: dict[Any, Any]) -> bool:
     return not (previous.keys() <= current.keys() and all(value == current[key] for key, value in previous.items()))
 
 
+def refer_to_others(previous: dict[Any, Any], current: dict[Any, Any]) -> bool:
+    """Whether variables, attributes or elements refer to other objects than in a previous result of `outside_values`.
+
+    Constants and the contents of arrays may differ.
+    """
+    return any(_objects(value) != _objects(current.get(key)) for key, value in previous.items())
+
+
+def _objects(value: Any) -> Any:
+    """Return the part of a value of `outside_values` that identifies objects: ids, possibly nested."""
+    if isinstance(value, tuple):
+        return None if value and isinstance(value[0], type) else tuple(map(_objects, value))
+    if isinstance(value, dict):
+        return {name: _objects(part) for name, part in value.items()}
+    return value if isinstance(value, int) else None
+
+
 def _value(x: Any) -> Any:
     """Return a key that identifies a value: a constant by its value, any other object by its identity."""
     if isinstance(x, float):

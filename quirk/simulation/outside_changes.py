@@ -19,7 +19,7 @@ from ..events import Event
 from ..events.actions import functions_in
 from ..functions.effects import Effects
 from ..functions.expression import Expression
-from ..functions.outside_values import differ, outside_values
+from ..functions.outside_values import differ, outside_values, refer_to_others
 from ..system.system import System
 from .hybrid.event_functions import other_called_functions
 
@@ -44,6 +44,20 @@ class Reader:
     compiled: dict[Any, Any]
     last: dict[Any, Any]
     in_python: bool = False
+
+    def compare(self) -> bool:
+        """Whether the outside values differ from those of the last comparison, which the present ones then replace."""
+        values = outside_values(self.reads)
+        changed, replaced = differ(self.last, values), refer_to_others(self.last, values)
+        self.last = values
+        if replaced:
+            self.analyze()
+        return changed
+
+    def analyze(self) -> None:
+        """Store the present values, and analyze again what the function reads, as other objects may be in place."""
+        self.reads = Effects(self.function)
+        self.last = outside_values(self.reads)
 
 
 class ReaderValues:
@@ -127,7 +141,7 @@ class OutsideChanges:
         if not self._writes:
             return
         for reader in self._readers.values():
-            reader.last = outside_values(reader.reads)
+            reader.compare()
             # Functions whose values the run changes run in Python already.
             reader.in_python = reader.in_python or differ(reader.compiled, reader.last)
 
@@ -135,12 +149,11 @@ class OutsideChanges:
         """Return the functions that must run in Python from now on; `version` is increased if any value has changed."""
         found, before = [], self.version
         for reader in self._readers.values():
-            values = outside_values(reader.reads)
-            changed = differ(reader.last, values)
+            changed = reader.compare()
             if changed or not reader.reads.known:
-                reader.last, self.version = values, before + 1
+                self.version = before + 1
                 self.changed |= {title: changed or self.changed.get(title, False) for title in sorted(reader.titles)}
-            if not reader.in_python and (differ(reader.compiled, values) or not reader.reads.known):
+            if not reader.in_python and (differ(reader.compiled, reader.last) or not reader.reads.known):
                 reader.in_python = True
                 found.append(reader.function)
         return found
@@ -153,4 +166,7 @@ class OutsideChanges:
         """Compare with the values of a snapshot from now on, or with the present ones where it has none."""
         self.changed.clear()
         for key, reader in self._readers.items():
-            reader.last = saved.values[key] if key in saved.values else outside_values(reader.reads)
+            if key in saved.values:
+                reader.last = saved.values[key]
+            else:
+                reader.analyze()

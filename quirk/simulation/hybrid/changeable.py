@@ -7,7 +7,7 @@ depend on functions with modified data are therefore computed during the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from quirk.analysis.contact.contact_kinematics import Gaps
 from quirk.constraints.unilateral import Unilateral
@@ -18,6 +18,8 @@ from quirk.events import Event
 from quirk.events.actions import functions_in
 from quirk.forces import Friction
 from quirk.functions.changes import Changes
+from quirk.functions.effects import Effects
+from quirk.functions.outside_values import outside_values, refer_to_others
 from quirk.result.contact_loads import ContactLoads
 from quirk.result.segment import Segment
 from quirk.system.configuration import Configuration
@@ -45,10 +47,16 @@ class Changeable:
     def __init__(self, system: System, events: Sequence[Event]) -> None:
         self._system = system
         self._beside = other_called_functions(system, events)
-        self._changes = {event.name: Changes(functions_in(event.actions)) for event in events}
-        self._parts: dict[tuple[CompiledModel, str], tuple[str, ...]] = {}
+        self._events = events
         self._solver: Solver | None = None
         self._has_contacts = any(isinstance(constraint, Unilateral) for constraint in system.constraints)
+        self.analyze()
+
+    def analyze(self) -> None:
+        """Analyze anew what functions read and what actions modify, as variables may refer to other objects now."""
+        self._changes = {event.name: Changes(functions_in(event.actions)) for event in self._events}
+        self._parts: dict[tuple[CompiledModel, str], tuple[str, ...]] = {}
+        self._read: dict[int, tuple[Effects, dict[Any, Any]]] = {}
 
     def changed_titles(self, plant: CompiledModel, event: str) -> tuple[str, ...]:
         """Return the titles of constraints and forces with a user function whose data may be modified by an event.
@@ -56,9 +64,10 @@ class Changeable:
         `plant` is the compiled model whose constraints and forces are considered, in addition to all contacts; `event`
         is the name of the event.
         """
+        if any(refer_to_others(before, outside_values(reads)) for reads, before in self._read.values()):
+            self.analyze()
         key = plant, event
         if key not in self._parts:
-            changes = self._changes[event]
             gaps = (
                 (f"{constraint}", gap.source)
                 for constraint in self._system.constraints
@@ -66,8 +75,12 @@ class Changeable:
                 for gap in constraint.gaps
                 if gap.source is not None
             )
-            titles = [title for title, function in (*functions_of(plant.model), *gaps) if changes(function)]
-            self._parts[key] = tuple(dict.fromkeys(titles))
+            changed = [pair for pair in (*functions_of(plant.model), *gaps) if self._changes[event](pair[1])]
+            for _, function in changed:
+                if id(function) not in self._read:
+                    reads = Effects(function)
+                    self._read[id(function)] = reads, outside_values(reads)
+            self._parts[key] = tuple(dict.fromkeys(title for title, _ in changed))
         return self._parts[key]
 
     def record(self, segment: Segment, configuration: Configuration, following: Following | None) -> None:

@@ -137,6 +137,7 @@ class EventProcessor:
             If a constraint jumps away from the bodies, or a gap becomes negative.
         """
         t, violations = before.t, changed.before
+        self.changeable.analyze()
         try:
             now = self.board.follow_functions(
                 before, changed.titles, (violations.amount, violations.rate), (JUMPS, CONTINUE)

@@ -286,6 +286,9 @@ class StickingLoads:
         directions = np.hstack([directions for _, _, directions in groups])
         most = directions @ largest_margin_redistribution(self._members, limits, present, directions, ways @ directions)
         if exceeding := self._beyond(present + ways @ most, limits(most)):
+            excess = [self._excess(present + ways @ each, limits(each)).max() for each in (most, z)]
+            if excess[0] <= excess[1]:
+                return most, exceeding
             return z, self._beyond(present + ways @ z, limits(z)) or exceeding
         z, inside = self._least(most, present, ways, groups, limits)
         return (z if inside else most), []
@@ -418,13 +421,18 @@ class StickingLoads:
 
         `bounds` (k,) are the limits of the joints, N.
         """
-        found, first, size = list[str](), 0, max(np.abs(forces).max(initial=0.0), self._largest_force)
-        for member, bound in zip(self._members, bounds, strict=True):
+        size = np.maximum(max(np.abs(forces).max(initial=0.0), self._largest_force), bounds)
+        outside_limits = self._excess(forces, bounds) > AT_LIMIT * size
+        return [member.name for member, beyond in zip(self._members, outside_limits, strict=True) if beyond]
+
+    def _excess(self, forces: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+        """Return by how much friction exceeds its limit, N, in each of k joints and contacts; see `_beyond`."""
+        found, first = np.zeros(len(self._members)), 0
+        for k, (member, bound) in enumerate(zip(self._members, bounds, strict=True)):
             own = forces[first : first + len(member.own)]
             first += len(member.own)
             limit, across = bound, own
             if member.friction is None:
                 limit, across = min(own[0], 0.0) if len(own) == 1 else member.coefficient * own[0], own[1:]
-            if np.linalg.norm(across) > limit + AT_LIMIT * max(size, bound):
-                found.append(member.name)
+            found[k] = np.linalg.norm(across) - limit
         return found

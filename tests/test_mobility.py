@@ -124,6 +124,16 @@ class TestJointCoordinates:
         assert result["sleeve"].displacement[0, 2] == pytest.approx(0.3, abs=1e-10)
         assert result["sleeve"].velocity[0, 2] == pytest.approx(-0.5, abs=1e-10)
 
+    def test_a_coordinate_that_a_driver_prescribes_may_be_given(self):
+        arm = Body.box("arm", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
+        hinge = quirk.Revolute("hinge", GROUND, arm, point=[0, 0, 0], axis="z")
+        system = quirk.System([arm, hinge, quirk.Drive("motor", hinge, quirk.Motion.polynomial([0.3, 1.0]))])
+        state = system.assemble(coordinates={"hinge": 0.3})
+        np.testing.assert_allclose(state.position[0], [0.5 * np.cos(0.3), 0.5 * np.sin(0.3), 0], atol=1e-12)
+        np.testing.assert_allclose(state.angular_velocity[0], [0, 0, 1.0], atol=1e-12)
+        with pytest.raises(quirk.AssemblyError, match='hinge rotation z = 0.2 cannot be reached.*Drive "motor"'):
+            system.assemble(coordinates={"hinge": 0.2})
+
     @pytest.mark.parametrize(
         ("options", "error", "message"),
         [

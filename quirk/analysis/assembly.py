@@ -222,11 +222,22 @@ def assemble(system: System, start: State, t: float) -> State:
     AssemblyError
         If no such state is found.
     """
+    return with_velocity(system, with_poses(system, start, t), t)
+
+
+def with_poses(system: System, start: State, t: float) -> State:
+    """Return a state with the nearest poses that satisfy all constraints at time t, s; its velocities may violate them.
+
+    Raises
+    ------
+    AssemblyError
+        If no such poses are found.
+    """
     if not system.model.rows:
         return start.copy()
     state = nearest(system, start, t)
     _check_assembled(system, state, t)
-    return with_velocity(system, state, t)
+    return state
 
 
 def with_velocity(system: System, state: State, t: float) -> State:

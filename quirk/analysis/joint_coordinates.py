@@ -19,7 +19,7 @@ from ..errors import AssemblyError, InputError
 from ..functions import degrees
 from ..functions.motion import Motion
 from ..util import validate
-from .assembly import assemble, with_velocity
+from .assembly import assemble, with_poses, with_velocity
 from .nearest import LONGEST_STEP
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _with_coordinates(system: System, state: State, t: float, targets: list[tupl
         values = [x + way * part / parts for x, way in zip(begin, displacements, strict=True)]
         holds = [_drive_at(joint, name, value, 0.0, t) for (joint, name, _), value in zip(targets, values, strict=True)]
         try:
-            state = assemble(system.with_constraints(holds), state, t)
+            state = with_poses(system.with_constraints(holds), state, t)
         except AssemblyError as error:
             asked = ", ".join(f"{joint.name} {name} = {value:g}" for joint, name, value in targets)
             raise AssemblyError(f"System.assemble: {asked} cannot be reached: {error}") from error

@@ -131,7 +131,7 @@ class TestJointCoordinates:
         state = system.assemble(coordinates={"hinge": 0.3})
         np.testing.assert_allclose(state.position[0], [0.5 * np.cos(0.3), 0.5 * np.sin(0.3), 0], atol=1e-12)
         np.testing.assert_allclose(state.angular_velocity[0], [0, 0, 1.0], atol=1e-12)
-        with pytest.raises(quirk.AssemblyError, match='hinge rotation z = 0.2 cannot be reached.*Drive "motor"'):
+        with pytest.raises(quirk.AssemblyError, match=r'hinge rotation z = 0\.2 cannot be reached.*Drive "motor"'):
             system.assemble(coordinates={"hinge": 0.2})
 
     @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Values in Python that a loop changes between calls of `advance`: functions of forces, motions and gaps see them."""
 
+import functools
+import itertools
 import pickle
 
 import numpy as np
@@ -60,6 +62,76 @@ def in_python():
     return force, lambda value: setattr(settings, "level", value)
 
 
+def class_of_an_object():
+    class Other:
+        level = 1.0
+
+    settings = Settings()
+
+    def change(value):
+        Other.level = value
+        settings.__class__ = Other
+
+    return lambda t, x, v: settings.level, change
+
+
+def base_of_a_class():
+    class First:
+        level = 1.0
+
+    class Kind(First):
+        pass
+
+    def change(value):
+        Kind.__bases__ = (type("Second", (), {"level": value}),)
+
+    return lambda t, x, v: Kind.level, change
+
+
+def special_method():
+    class Kind:
+        def __getitem__(self, k):
+            return 1.0
+
+    settings = Kind()
+    return lambda t, x, v: settings[0], lambda value: setattr(Kind, "__getitem__", lambda self, k: value)
+
+
+def built_in_name():
+    space = {}
+    exec("def force(t, x, v): return abs(1.0)", space)
+    return space["force"], lambda value: space.__setitem__("abs", lambda x: value)
+
+
+def attribute_of_a_partial():
+    def read():
+        return function.level
+
+    function = functools.partial(read)
+    function.level = 1.0
+    return lambda t, x, v: function(), lambda value: setattr(function, "level", value)
+
+
+def cached_property():
+    class Kind:
+        @functools.cached_property
+        def level(self):
+            return 1.0
+
+    settings = Kind()
+    return lambda t, x, v: settings.level, lambda value: setattr(settings, "level", value)
+
+
+def list_that_contains_itself():
+    values = [1.0]
+    values.append(values)
+    return lambda t, x, v: values[1][0], lambda value: values.__setitem__(0, value)
+
+
+UNUSUAL = [
+    class_of_an_object, base_of_a_class, special_method, built_in_name, attribute_of_a_partial, cached_property,
+    list_that_contains_itself,
+]  # fmt: skip
 WAYS = [attribute, element_of_a_list, element_of_an_array, closure, in_python]
 METHODS = [{}, {"method": "Tsit5"}, {"method": "RK4", "step": 0.013}, {"method": "RadauIIA9"}, {"method": "Taylor"}]
 
@@ -77,8 +149,10 @@ def exact(count):
     return x, v
 
 
-@pytest.mark.parametrize("options", METHODS, ids=lambda options: options.get("method", "default"))
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("way", "options"), [*itertools.product(WAYS, METHODS), *((way, {}) for way in UNUSUAL)],
+    ids=lambda x: x.get("method", "default") if isinstance(x, dict) else x.__name__,
+)  # fmt: skip
 def test_forces_follow_the_values_that_the_loop_sets(way, options):
     force, change = way()
     run = quirk.Run(puck(force), keep=DURATION, **options)

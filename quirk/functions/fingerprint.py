@@ -23,7 +23,7 @@ def fingerprint(function: Any) -> Any:
     """
     try:
         return _print(function, {})
-    except (_UnknownError, NotTraceableError):
+    except (_UnknownError, NotTraceableError, RecursionError):  # a list may contain itself
         return None
 
 

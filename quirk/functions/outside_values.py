@@ -16,7 +16,10 @@ import numpy as np
 
 from .effects import OWN, Effects
 from .object_kinds import CONSTANTS, attributes_of, has_contents, is_empty, root_of
+from .object_members import is_special
 
+# Key of a variable without a value.
+ABSENT = "absent"
 # Length in bytes beyond which arrays are compared by hash instead of by content.
 LONG = 256
 
@@ -39,13 +42,17 @@ def outside_values(reads: Effects) -> dict[Any, Any]:
 
     Constants are identified by value, other objects by identity, and containers also by their contents.
     """
-    found: dict[Any, Any] = {slot: _value(value) for slot, value in reads.values_of_slots()}
+    # Built-in functions are global names without a value of their own.
+    found: dict[Any, Any] = dict.fromkeys((slot for slot in reads.slots if isinstance(slot, tuple)), ABSENT)
+    found |= {slot: _value(value) for slot, value in reads.values_of_slots()}
     for key, x in reads.objects.items():
         if isinstance(x, types.ModuleType):  # lazy modules may load attributes on first use
             own = vars(x)
             found.update({(key, name): _value(own[name]) for name in reads.names if name in own})
         else:
-            found[key] = _contents(x, reads.names)
+            late = _cached(x, reads.names)
+            found.update({(key, name): _value(value) for name, value in late.items()})
+            found[key] = _contents(x, reads.names - late.keys())
     return found
 
 
@@ -94,9 +101,19 @@ def _contents(x: Any, names: Iterable[str]) -> Any:
     if isinstance(x, types.FunctionType):
         named = {name: _value(vars(x)[name]) for name in names if name in vars(x)}
         return x.__code__, _values(x.__defaults__ or ()), _values((x.__kwdefaults__ or {}).values()), named
-    if isinstance(x, functools.partial):
-        return id(x.func), _values(x.args), tuple(x.keywords), _values(x.keywords.values())
     own = attributes_of(x)
-    late = {name for name in names if isinstance(getattr(type(x), name, None), functools.cached_property)}
-    named = {name: _value(own[name]) for name in names if name in own and name not in late}
-    return (named, _values(gc.get_referents(x))) if has_contents(x) else named
+    named = {name: _value(own[name]) for name in names if name in own}
+    if isinstance(x, functools.partial):
+        return id(x.func), _values(x.args), tuple(x.keywords), _values(x.keywords.values()), named
+    if isinstance(x, type):
+        special = {
+            name: _value(part) for name, part in own.items() if is_special(name) and hasattr(type(part), "__get__")
+        }
+        return _values(x.__mro__), special, named
+    return id(type(x)), named, _values(gc.get_referents(x)) if has_contents(x) else ()
+
+
+def _cached(x: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return the values of cached properties that an object has stored; it stores them when they are first read."""
+    of_class = {name for name in names if isinstance(getattr(type(x), name, None), functools.cached_property)}
+    return {name: value for name, value in attributes_of(x).items() if name in of_class} if of_class else {}

@@ -332,5 +332,7 @@ class _Refusal:
 def _replacement_or_refusal(x: Any, copies: _Copies) -> Any:
     try:
         return _replacement(x, copies)
+    except RecursionError:
+        return _Refusal(NotTraceableError("a list, tuple or dict that contains itself"))
     except NotTraceableError as error:
         return _Refusal(error)

@@ -304,3 +304,88 @@ def test_saved_runs_go_on_with_values_that_are_set_back():
     change(2.0)
     other.advance(0.1)
     assert abs(other["puck"].position[0] - first) < 1e-12
+
+
+class Push(quirk.ForceElement):
+    """A force along x that a function returns, as a load."""
+
+    def __init__(self, read, body):
+        self.read = read
+        super().__init__("push", (body, quirk.Frame()))
+
+    def load(self, t, place):
+        return [self.read(), 0, 0], 0
+
+
+class Pull(quirk.ForceElement):
+    """The same force, along a coordinate."""
+
+    coordinates = ("x",)
+
+    def __init__(self, read, body):
+        self.read = read
+        super().__init__("push", (body, quirk.Frame()))
+
+    def coordinate(self, t, place):
+        return place.position[0]
+
+    def along(self, t, x, rate):
+        return self.read()
+
+
+@pytest.mark.parametrize("element", [Push, Pull])
+@pytest.mark.parametrize("method", ["auto", "RadauIIA9"])
+def test_own_elements_follow_every_value_that_the_loop_sets(element, method):
+    settings = Settings()
+    body = quirk.Body("puck", 1.0, [1, 1, 1])
+    run = quirk.Run(quirk.System([body, element(lambda: settings.level, body)]), method=method)
+    for k in range(6):
+        settings.level = levels(k)
+        assert run["puck"].acceleration[0] == pytest.approx(levels(k), abs=1e-12)
+        run.advance(DURATION)
+    x, v = exact(6)
+    assert abs(run["puck"].position[0] - x) < 1e-12
+    assert abs(run["puck"].velocity[0] - v) < 1e-12
+
+
+@pytest.mark.parametrize("through_a_file", [False, True])
+@pytest.mark.parametrize("advances", [0, 1])
+@pytest.mark.parametrize("method", ["Vern9", "Taylor", "RadauIIA9"])
+def test_changes_noticed_before_a_save_are_followed_after_it(method, advances, through_a_file):
+    force, change = attribute()
+    run = quirk.Run(puck(lambda t, x, v: force(t, x, v) - x), method=method, rtol=1e-10, atol=1e-12)
+    run.advance(0.05)
+    change(-2.0)
+    x, v = run["puck"].position[0], run["puck"].velocity[0]  # which notices the change
+    saved = run.save()
+    for _ in range(advances):
+        run.advance(DURATION)
+    run.restore(pickle.loads(pickle.dumps(saved)) if through_a_file else saved)
+    run.advance(DURATION)
+    expected = -2.0 + (x + 2.0) * np.cos(DURATION) + v * np.sin(DURATION)
+    assert run["puck"].position[0] == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("other_run", [False, True])
+@pytest.mark.parametrize("saves_first", [False, True])
+def test_taylor_series_are_restored_where_a_changed_function_has_ended_them(saves_first, other_run):
+    """A snapshot of a run with series goes on without them, and one without them in a run that has them."""
+    force, change = attribute()
+    system = puck(lambda t, x, v: force(t, x, v) - x)
+    run, other = (quirk.Run(system, method="Taylor", rtol=1e-10, atol=1e-12) for _ in range(2))
+    run.advance(DURATION)
+    if saves_first:
+        saved, (x, v) = run.save(), (run["puck"].position[0], run["puck"].velocity[0])
+    change(-2.0)
+    run.advance(DURATION)
+    if not saves_first:
+        saved, (x, v) = run.save(), (run["puck"].position[0], run["puck"].velocity[0])
+    if other_run:
+        run = other
+        if saves_first:
+            run.advance(DURATION)
+    run.restore(saved)
+    run.advance(DURATION)
+    expected = -2.0 + (x + 2.0) * np.cos(DURATION) + v * np.sin(DURATION)
+    assert run["puck"].position[0] == pytest.approx(expected, abs=1e-8)
+    assert run.time == pytest.approx((2 if saves_first else 3) * DURATION)

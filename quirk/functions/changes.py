@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .effects import Effects
+from .object_kinds import identity
 from .outside_values import differ, outside_values, title_of
 
 
@@ -29,9 +30,10 @@ class Changes:
     def __init__(
         self, functions: Sequence[Any], in_python: Sequence[Any] = (), called_again: Sequence[Any] = ()
     ) -> None:
-        self._others = {id(function): Effects(function) for function in functions}
+        self._others = {identity(function): Effects(function) for function in functions}
         self._writers = [effects for effects in self._others.values() if effects.writes]
-        self._known: dict[int, tuple[Any, Effects | None, Any]] = {id(f): (f, None, None) for f in in_python}
+        self._functions = list(functions)  # which keeps their identities valid
+        self._known: dict[Any, tuple[Any, Effects | None, Any]] = {identity(f): (f, None, None) for f in in_python}
         for function in called_again:
             self(function)
 
@@ -39,23 +41,24 @@ class Changes:
         """Whether a function reads outside values that functions called in Python may modify."""
         if not self._others:
             return False
-        if id(function) not in self._known:
+        key = identity(function)
+        if key not in self._known:
             reads = Effects(function)
             if any(writer.may_change(reads) for writer in self._writers):
-                self._known[id(function)] = function, None, None
+                self._known[key] = function, None, None
             else:
-                self._known[id(function)] = function, reads, outside_values(reads)
-        return self._known[id(function)][1] is None
+                self._known[key] = function, reads, outside_values(reads)
+        return self._known[key][1] is None
 
     def remembers(self, function: Any) -> bool:
         """Whether a function that is called in Python reads a variable or attribute that it sets itself."""
-        effects = self._others.get(id(function))
+        effects = self._others.get(identity(function))
         return effects is not None and effects.remembers
 
     def may_alter(self, function: Any) -> bool:
         """Whether a call of `function` may modify outside values that are read by functions called in Python."""
         readers = [*self._others.values(), *(Effects(f) for f, reads, _ in self._known.values() if reads is None)]
-        return any(self._others[id(function)].may_change(reader) for reader in readers)
+        return any(self._others[identity(function)].may_change(reader) for reader in readers)
 
     def unforeseen(self) -> list[str]:
         """Return the names of functions whose outside values have changed although no change was expected."""

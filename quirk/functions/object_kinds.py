@@ -7,6 +7,7 @@ import functools
 import operator
 import sys
 import types
+from collections.abc import Hashable
 from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any
 
@@ -46,6 +47,16 @@ CALLABLES = (
 SETTING = {"__setattr__", "__delattr__", "__set__", "__delete__", "__getattribute__", "__call__", "__reduce_ex__"}
 # Callables that access attributes or methods by a stored name.
 NAMING = {operator.methodcaller, operator.attrgetter}
+
+
+def identity(function: Any) -> Hashable:
+    """Return a key of a function, by identity; a bound method is identified by its object and its function.
+
+    Python makes bound methods anew at each access.
+    """
+    if isinstance(function, types.MethodType):
+        return id(function.__self__), id(function.__func__)
+    return id(function)
 
 
 def root_of(x: Any) -> str:

@@ -19,6 +19,7 @@ from ..events import Event
 from ..events.actions import functions_in
 from ..functions.effects import Effects
 from ..functions.expression import Expression
+from ..functions.object_kinds import identity
 from ..functions.outside_values import differ, outside_values, refer_to_others
 from ..system.system import System
 from .hybrid.event_functions import other_called_functions
@@ -61,13 +62,20 @@ class Reader:
 
 
 class ReaderValues:
-    """Outside values of user functions by id of the function; they are lost when pickled, since ids are then others."""
+    """Outside values of user functions by identity; they are lost when pickled, since ids are then others.
 
-    def __init__(self, values: dict[int, dict[Any, Any]] | None = None) -> None:
+    Attributes
+    ----------
+    changed : see `OutsideChanges`
+    values : outside values at the last comparison, by identity of the function
+    """
+
+    def __init__(self, changed: dict[str, bool], values: dict[Any, dict[Any, Any]] | None = None) -> None:
+        self.changed = changed
         self.values = {} if values is None else values
 
-    def __reduce__(self) -> tuple[type[ReaderValues], tuple[()]]:
-        return ReaderValues, ()
+    def __reduce__(self) -> tuple[type[ReaderValues], tuple[dict[str, bool]]]:
+        return ReaderValues, (self.changed,)
 
 
 class OutsideChanges:
@@ -90,7 +98,7 @@ class OutsideChanges:
     def __init__(self, system: System, events: Sequence[Event]) -> None:
         self.version = 0
         self.changed: dict[str, bool] = {}
-        self._readers: dict[int, Reader] = {}
+        self._readers: dict[Any, Reader] = {}
         self._plants: set[CompiledModel] = set()
         called = other_called_functions(system, events)
         self._writes = any(Effects(function).writes for function in called)
@@ -98,21 +106,21 @@ class OutsideChanges:
             if isinstance(constraint, Unilateral):
                 self._add((f"{constraint}", gap.source) for gap in constraint.gaps if gap.source is not None)
         for event in events:
-            actions = {id(action) for action in functions_in(event.actions)}
-            self._add((f"{event}", function) for function in event.user_functions if id(function) not in actions)
+            actions = {identity(action) for action in functions_in(event.actions)}
+            self._add((f"{event}", function) for function in event.user_functions if identity(function) not in actions)
 
     def _add(self, functions: Iterable[tuple[str, Any]]) -> None:
         """Add functions, each with the title of its part."""
         for title, function in functions:
-            if id(function) in self._readers:
-                self._readers[id(function)].titles.add(title)
+            if identity(function) in self._readers:
+                self._readers[identity(function)].titles.add(title)
                 continue
             if isinstance(function, Expression):
                 continue
             reads = Effects(function)
             values = outside_values(reads)
             if values or not reads.known:
-                self._readers[id(function)] = Reader(function, {title}, reads, values, values)
+                self._readers[identity(function)] = Reader(function, {title}, reads, values, values)
                 self._writes = self._writes or reads.writes
 
     @property
@@ -135,7 +143,7 @@ class OutsideChanges:
                 self._plants.add(plant)
                 self._add(functions_of(plant.model))
                 for function in (*solver.applied.called, *solver.related.called):
-                    reader = self._readers.get(id(function))
+                    reader = self._readers.get(identity(function))
                     if reader is not None and not reader.reads.known:
                         reader.in_python = True
         if not self._writes:
@@ -159,12 +167,12 @@ class OutsideChanges:
         return found
 
     def snapshot(self) -> ReaderValues:
-        """Return the values at the last comparison."""
-        return ReaderValues({key: reader.last for key, reader in self._readers.items()})
+        """Return the values at the last comparison, and what has changed since the caller cleared `changed`."""
+        return ReaderValues(dict(self.changed), {key: reader.last for key, reader in self._readers.items()})
 
     def recall(self, saved: ReaderValues) -> None:
         """Compare with the values of a snapshot from now on, or with the present ones where it has none."""
-        self.changed.clear()
+        self.changed = dict(saved.changed)
         for key, reader in self._readers.items():
             if key in saved.values:
                 reader.last = saved.values[key]

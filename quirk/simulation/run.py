@@ -372,6 +372,7 @@ class Run:
             "inputs": self.inputs.snapshot(),
             "sampled": self._sampler.snapshot(),
             "outside": self._outside.snapshot(),
+            "altered": self._altered,
             "violations": self._before,
             "happenings": self._queue.snapshot(),
             "clock": (self._time, self._interval),
@@ -406,8 +407,9 @@ class Run:
         self._before = content["violations"]
         self._queue.restore(content["happenings"])
         self._time, self._interval = content["clock"]
-        self._version = -1  # whether changes of inputs since the last step must be determined
-        self._noticed = self._outside.version
+        self._version, self._pending = -1, None  # whether inputs have changed since the last step must be determined
+        # Changes that had been noticed, but not yet followed by a new step, still are.
+        self._noticed = self._outside.version - content["altered"]
         self._restore_stored(content["branch"] if leads else None)
         self._now.forget()
         if self._pace is not None:

@@ -19,6 +19,7 @@ from quirk.events.actions import functions_in
 from quirk.forces import Friction
 from quirk.functions.changes import Changes
 from quirk.functions.effects import Effects
+from quirk.functions.object_kinds import identity
 from quirk.functions.outside_values import outside_values, refer_to_others
 from quirk.result.contact_loads import ContactLoads
 from quirk.result.segment import Segment
@@ -56,7 +57,7 @@ class Changeable:
         """Analyze anew what functions read and what actions modify, as variables may refer to other objects now."""
         self._changes = {event.name: Changes(functions_in(event.actions)) for event in self._events}
         self._parts: dict[tuple[CompiledModel, str], tuple[str, ...]] = {}
-        self._read: dict[int, tuple[Effects, dict[Any, Any]]] = {}
+        self._read: dict[Any, tuple[Effects, dict[Any, Any]]] = {}
 
     def changed_titles(self, plant: CompiledModel, event: str) -> tuple[str, ...]:
         """Return the titles of constraints and forces with a user function whose data may be modified by an event.
@@ -77,9 +78,9 @@ class Changeable:
             )
             changed = [pair for pair in (*functions_of(plant.model), *gaps) if self._changes[event](pair[1])]
             for _, function in changed:
-                if id(function) not in self._read:
+                if identity(function) not in self._read:
                     reads = Effects(function)
-                    self._read[id(function)] = reads, outside_values(reads)
+                    self._read[identity(function)] = reads, outside_values(reads)
             self._parts[key] = tuple(dict.fromkeys(title for title, _ in changed))
         return self._parts[key]
 

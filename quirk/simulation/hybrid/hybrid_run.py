@@ -416,10 +416,15 @@ class HybridRun:
         if not known:
             t, y, angles = self._current.reached, self._current.state, self._current.angles
             self._factory.enter(run, t, y, angles, self._current.resume_point, self._plant)
-        self._current = run
-        self._pool.recall(run, saved.kept_runs)
+        self._current, fits = run, run_snapshot.fits(run, saved.current)
+        self._pool.recall(run, saved.kept_runs if fits else ())
         self._factory.recall(saved.factory)
-        run_snapshot.recall(self._current, saved.current)
+        if fits:
+            run_snapshot.recall(run, saved.current)
+        else:
+            run_snapshot.recall_state(run, saved.current)
+            y = run.output.rows(run.present_lanes)[0]
+            self._factory.enter(run, run.present_time, y, run.present_angles, ResumePoint(), self._plant)
         if self._current.present_time == self._factory.settings.start:
             # A change of loads at the start has replaced the state stored there.
             self._completed.clear()

@@ -74,7 +74,7 @@ class ActiveMethod:
 
     Attributes
     ----------
-    present : current method
+    first, present : initial and current method
     stepper : arrays and step loops of the current method
     functions : user functions, with their inputs and outputs at the stages of a step
     pacing : object that decides which method is faster
@@ -92,7 +92,7 @@ class ActiveMethod:
         trailing: bool,
     ) -> None:
         self.solver, self._statistics, self._trailing = solver, statistics, trailing
-        self._first = self.present = method
+        self.first = self.present = method
         self._steppers: dict[str, Any] = {}
         self.functions = Functions(solver, method, settings.fixed > 0)
         self.stepper = self.stepper_of(method)
@@ -114,8 +114,8 @@ class ActiveMethod:
 
     def named(self, name: str) -> Method:
         """Return the method called `name`; it must be one that the run may use."""
-        further = [self._first.instead] if isinstance(self._first, Taylor) else []
-        every = [self._first, *further, PASSING, *TABLEAUX.values(), *IMPLICIT_METHODS.values()]
+        further = [self.first.instead] if isinstance(self.first, Taylor) else []
+        every = [self.first, *further, PASSING, *TABLEAUX.values(), *IMPLICIT_METHODS.values()]
         return next(method for method in every if method.name == name)
 
     def use(self, method: Method) -> None:

@@ -27,7 +27,7 @@ class RunMemory:
 
     Attributes
     ----------
-    method : name of the current method
+    first, method : names of the method with which the run object began, and of the current one
     attributes : attributes of the run, by name
     across : end, length and method to return to of an interval with a singular configuration, or None
     pacing : data of `MethodSwitching` or `SlipSwitching`
@@ -39,6 +39,7 @@ class RunMemory:
     arrays : copies of all other arrays
     """
 
+    first: str
     method: str
     attributes: dict[str, Any]
     across: tuple[float, float, str] | None
@@ -53,22 +54,28 @@ class RunMemory:
     arrays: list[np.ndarray]
 
 
+def _arrays_of_states(pausing_run: PausingRun) -> list[np.ndarray]:
+    """Return the arrays of the run `pausing_run` that contain the present state; they are the same for all methods."""
+    run = pausing_run.run
+    own = [run.y, run.y_new, run.clock.array, run.counts.array, run.requested_times, run.states]
+    return [*own, run.counter.clock.array, *(getattr(run.counter, name) for name in OF_COUNTER)]
+
+
 def _arrays(pausing_run: PausingRun) -> list[np.ndarray]:
     """Return the arrays of the run `pausing_run` on which later steps depend, except those of the solver."""
     run = pausing_run.run
-    own = [run.y, run.y_new, run.clock.array, run.counts.array, run.requested_times, run.states]
-    counter = [run.counter.clock.array, *(getattr(run.counter, name) for name in OF_COUNTER)]
     watched = [
         run.watched.hit,
         *real_arrays(run.watched, ("laws", "readings", "shared", "crossings", "samples", "redundant")),
     ]
-    return [*own, *counter, *watched, *real_arrays(run.functions), *pausing_run.method.stepper.memory]
+    return [*_arrays_of_states(pausing_run), *watched, *real_arrays(run.functions), *pausing_run.method.stepper.memory]
 
 
 def snapshot(pausing_run: PausingRun) -> RunMemory:
     """Return a copy of all data required to continue the run `pausing_run`, except those of its solver."""
     method, across = pausing_run.method, pausing_run.method.across
     return RunMemory(
+        first=method.first.name,
         method=method.present.name,
         attributes={name: copy(getattr(pausing_run, name)) for name in ATTRIBUTES},
         across=None if across is None else (across.end, across.h, across.method.name),
@@ -84,8 +91,26 @@ def snapshot(pausing_run: PausingRun) -> RunMemory:
     )
 
 
+def fits(pausing_run: PausingRun, saved: RunMemory) -> bool:
+    """Whether a snapshot is of a run that began with the same method as `pausing_run`.
+
+    Taylor series are replaced by another method once a function of the system must run in Python.
+    """
+    return saved.first == pausing_run.method.first.name
+
+
+def recall_state(pausing_run: PausingRun, saved: RunMemory) -> None:
+    """Restore the state of a snapshot that does not fit `pausing_run`, from which a new step must begin."""
+    arrays = _arrays_of_states(pausing_run)
+    restore(arrays, saved.arrays[: len(arrays)])
+    pausing_run.paused, pausing_run.whole = saved.attributes["paused"], copy(saved.attributes["whole"])
+
+
 def recall(pausing_run: PausingRun, saved: RunMemory) -> None:
-    """Restore a snapshot of `pausing_run`, which must have been started, or of another run of the same system."""
+    """Restore a snapshot of `pausing_run`, which must have been started, or of another run of the same system.
+
+    The snapshot must fit the run.
+    """
     method = pausing_run.method
     if saved.method != method.present.name:
         pausing_run.run = method.change_to(pausing_run.run, method.named(saved.method))

@@ -11,7 +11,7 @@ import json
 import operator
 import types
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -172,17 +172,21 @@ class Digests:
         if not is_user_made(type(value)):
             return described
         members = [member for base in user_bases(type(value)) for member in vars(base).values()]
-        methods = [types.MethodType(member, value) for member in members if isinstance(member, types.FunctionType)]
-        return [*described, self._with_reads(value, map(Effects, methods), depth)]
+        methods = [member for member in members if isinstance(member, types.FunctionType)]
+        effects = [Effects(types.MethodType(method, value)) for method in methods]
+        return [*described, self._with_reads(value, effects, depth, [method.__name__ for method in methods])]
 
     def _of_function(self, value: Any, depth: int) -> Any:
         """Return the description of a function, or of an object that may be called or that functions read."""
         return self._of_object(value, depth) if self._in_function else self._with_reads(value, [Effects(value)], depth)
 
-    def _with_reads(self, value: Any, functions: Iterable[Effects], depth: int) -> Any:
-        """Return the description of an object with the attributes that functions with the given effects read."""
-        effects, before = list(functions), (self._reads, self._in_function, self._writers)
-        names = frozenset[str]().union(*(one.names for one in effects))
+    def _with_reads(self, value: Any, effects: Sequence[Effects], depth: int, called: Iterable[str] = ()) -> Any:
+        """Return the description of an object with the attributes that functions with the given effects read.
+
+        `called` are names of methods of the object that a run calls.
+        """
+        before = self._reads, self._in_function, self._writers
+        names = frozenset(called).union(*(one.names for one in effects))
         everything = any(not one.known or one.called_names & _READ_ALL for one in effects) or names & _READ_ALL
         self._reads, self._in_function = None if everything else names, True
         self._writers = [*self._writers, *(one for one in effects if one.known)]

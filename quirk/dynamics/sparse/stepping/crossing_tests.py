@@ -27,6 +27,9 @@ STEEPER = 1.5
 # Deviation of a function within a step from its interpolant, over its largest magnitude, beyond which the step is
 # sampled.
 UNRESOLVED = 0.25
+# Deviation of a function that leaves zero from its tangent, over the value of the tangent, up to which it has not
+# returned to zero.
+LEAVING = 0.5
 
 
 @kernel
@@ -142,6 +145,17 @@ def unresolved(g0: float, r0: float, gm: float, rm: float, g1: float, r1: float,
 
 
 @kernel
+def keeps_rising(side: float, g0: float, r0: float, g: float, rate: float, h: float) -> bool:
+    """Return whether a function with the sign `side` is still about where its value and rate h (s) before lead it.
+
+    g0 and r0 are this value and rate, with which the function leaves zero, and g and `rate` the present ones. If it
+    keeps to the tangent, the function has not returned to zero in between.
+    """
+    expected = side * (g0 + r0 * h)
+    return max(abs(side * g - expected), abs(rate - r0) * h) <= LEAVING * expected
+
+
+@kernel
 def sign(x: float) -> float:
     """Return the sign of x: -1, 0 or 1, and 0 for NaN."""
     return 1.0 if x > 0.0 else -1.0 if x < 0.0 else 0.0
@@ -169,6 +183,8 @@ def suspicious(settings: Settings, run: RunState, e: int, h: float) -> bool:
     r0, rm, r1 = at(watched.start, 2 * e + 1), at(watched.middle, 2 * e + 1), at(watched.end, 2 * e + 1)
     if math.isnan(rm):
         return may_cross_between(side, math.nan, g0, gm, g1) or may_cross_between(side, g0, gm, g1, math.nan)
+    if (side * r0 >= 0.0 or abs(g0) <= least) and not keeps_rising(side, g0, r0, gm, rm, 0.5 * h):
+        return True
     if parabola_crosses(side, g0, gm, g1) or unresolved(g0, r0, gm, rm, g1, r1, h, least):
         return True
     return may_dip(side, g0, r0, gm, rm, 0.5 * h, least) or may_dip(side, gm, rm, g1, r1, 0.5 * h, least)

@@ -10,7 +10,7 @@ from quirk.jit.simd import at
 
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
-from .crossing_tests import may_cross, may_cross_between, may_dip, noise, unresolved
+from .crossing_tests import keeps_rising, may_cross, may_cross_between, may_dip, noise, unresolved
 from .event_turns import value_within
 from .method_kernels import between
 from .run_state import RunState, Settings, StepPosition
@@ -23,6 +23,9 @@ DESCENTS = 40
 GOLDEN = 0.3819660112501051
 # Maximum number of bisections of an interval in search of a sharp minimum.
 MOST_BISECTIONS = 40
+# Maximum number of halvings of an interval at whose start a function leaves zero, and multiple of the round-off of its
+# values below which they do not show its sign.
+MOST_HALVINGS, NEAR_ZERO = 60, 4.0
 # A function counts as zero at the start of a search below this fraction of its value at the end.
 AS_GOOD_AS_ZERO = 1e-6
 
@@ -210,6 +213,31 @@ def crossing_in_halves(
 
 
 @kernel
+def crossing_after_rise(
+    mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float,
+    a: float, ga: float, ra: float, c: float, gc: float, rc: float,
+) -> float:  # fmt: skip
+    """Return a time between a and c (s) at which event function e has the opposite of the sign `side`, or infinity.
+
+    The function leaves zero at time a: ga and gc are its values, ra and rc its rates at both times. A body that
+    rebounds slowly returns within an interval far shorter than this one, and may have passed a thin surface at its end.
+    The interval is therefore halved toward time a until the function is near its tangent, or near zero.
+    """
+    least, found = noise(settings, run, e), math.inf
+    for _ in range(MOST_HALVINGS):
+        t = a + 0.5 * (c - a)
+        g, rate = sampled_with_rate(mechanism, stepper, settings, run, e, t)
+        if side * g < -least:
+            found = t
+        elif side * gc >= -least:
+            found = min(found, dip_crossing(mechanism, stepper, settings, run, e, side, t, g, rate, c, gc, rc))
+        if abs(g) <= NEAR_ZERO * least or keeps_rising(side, ga, ra, g, rate, t - a):
+            break
+        c, gc, rc = t, g, rate
+    return found
+
+
+@kernel
 def next_crossing(
     mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, since: float
 ) -> float:
@@ -237,7 +265,10 @@ def next_crossing(
             there = minimum_crossing(mechanism, stepper, settings, run, e, side, a, b)
         else:
             falls = at(watched.samples, o - size + 1)
-            there = dip_crossing(mechanism, stepper, settings, run, e, side, a, ga, falls, b, g, rate)
+            if m == 1 and (side * falls >= 0.0 or abs(ga) <= -least) and abs(g) > -least:
+                there = crossing_after_rise(mechanism, stepper, settings, run, e, side, a, ga, falls, b, g, rate)
+            else:
+                there = dip_crossing(mechanism, stepper, settings, run, e, side, a, ga, falls, b, g, rate)
             if there == math.inf and not well_sampled(settings, run, e, m, h / samples):
                 there = crossing_in_halves(mechanism, stepper, settings, run, e, side, a, ga, falls, b, g, rate)
         if there < math.inf:

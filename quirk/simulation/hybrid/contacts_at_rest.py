@@ -24,7 +24,7 @@ from .creeping_gaps import CREEPS
 from .friction_after_event import creeping_rows, creeps_on, friction_modes_after_event, without_creep
 from .frictional_contact import FrictionalContactSolver
 from .shared_contact_loads import SharedContactLoads
-from .speed_limits import ContactInstant, slip_limit
+from .speed_limits import ContactInstant, slip_limits
 
 
 class ContactsAtRest:
@@ -67,7 +67,7 @@ class ContactsAtRest:
         """
         frictional, t, solver, angles = self._frictional, instant.t, instant.solver, instant.angles
         rows = frictional.rows(solver, t, y, instant.kinematics(y), indices, acting, True)
-        slow = np.full(len(rows.indices), slip_limit(instant, y, rows))
+        slow = slip_limits(instant, y, rows)
         at_limit = [name for key in triggered if key[2] == "cone" for name in contact_state.elements_at_limit(key[0])]
         ended = {name for name, _, kind in triggered if kind in ("slip", "passes")}
         # Friction elements that gather speed together reach it one after another.

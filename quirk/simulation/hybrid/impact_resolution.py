@@ -213,7 +213,9 @@ class ImpactResolver:
         solver = self._factory.solver_at(self._system.plant_for(self._frictions.without_friction(base)), y, t)
         solver.applied.refer(t, angles)  # loads of gears and rotation springs depend on the angles
         speed, (then, before) = largest_speed(solver.model, y), self._latest
-        return ContactInstant(t, angles, solver, self._gaps, max(speed, before) if t == then else speed)
+        settings, fastest = self._factory.settings, max(speed, before) if t == then else speed
+        step = settings.step if settings.fixed > 0 else 0.0
+        return ContactInstant(t, angles, solver, self._gaps, fastest, step)
 
     def _closed_gaps(
         self,

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quirk.analysis.contact.contact_kinematics import ContactKinematics, Gaps
-from quirk.analysis.contact.friction_modes import SLIP_FLOOR
+from quirk.analysis.contact.friction_modes import ENDS, SLIP_FLOOR
 from quirk.dynamics.contact.contact_modes import joint_normal_load
 from quirk.dynamics.model.model import Model
 from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.forces.stick_slip import CONSTANT
 
 from .contact_rows import ContactRows
 from .contact_states import ROUND_OFF, SpeedLimits
@@ -21,6 +22,8 @@ REST_SPEED = 1e-6
 # Speeds below this fraction of the speed after a free fall over the length of the system count as round-off, even if
 # all bodies are at rest.
 STILL = 1e-15
+# Number of fixed steps in which friction would stop the slip below which the direction of friction is kept.
+STEPS_TO_STOP = 2.0
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class ContactInstant:
     gaps : all gaps of the system
     fastest : largest speed of the bodies before the impacts, m/s, and before earlier ones at this time; the round-off
         of speeds is relative to it
+    step : size of the time steps, s, if it is fixed, otherwise 0
     prescribed : rates of all gaps and slip components that count as zero; see `slow_prescribed_rates`
     """
 
@@ -43,6 +47,7 @@ class ContactInstant:
     solver: Solver
     gaps: Gaps
     fastest: float
+    step: float = 0.0
     prescribed: np.ndarray | float = 0.0
 
     def kinematics(self, y: np.ndarray) -> ContactKinematics:
@@ -92,20 +97,48 @@ def friction_acceleration(rows: ContactRows) -> float:
     return largest
 
 
-def slip_limit(instant: ContactInstant, y: np.ndarray, rows: ContactRows) -> float:
-    """Return the slip speed (m/s) below which a contact or joint with friction counts as not slipping.
+def slip_limits(instant: ContactInstant, y: np.ndarray, rows: ContactRows) -> np.ndarray:
+    """Return the slip speeds (r,), m/s, below which contacts and joints with friction count as not slipping.
 
-    It is REST_SPEED times the speed after a free fall over the characteristic length of the system, with the
-    largest of three accelerations: gravity, those of the rows, and those due to friction of joints. It is
+    They are REST_SPEED times the speed after a free fall over the characteristic length of the system, with the
+    largest of three accelerations: gravity, those of the rows, and those due to friction of joints. They are
     increased where needed, so that SLIP_FLOOR times the result is at least the round-off of the fastest body, also of
-    its speed before an impact that stops it. `instant` holds the time, solver and gaps, `y` is the state vector, and
-    `rows` are the rows of gaps and slip components.
+    its speed before an impact that stops it, and at least the slip that steps of fixed size resolve. `instant` holds
+    the time, solver and gaps, `y` is the state vector, and `rows` are the r rows of gaps and slip components.
     """
     model = instant.solver.model
     accelerations = rows.arms * instant.accelerations(y, rows.indices)
     fall = max(np.abs(accelerations).max(initial=0.0), friction_acceleration(rows))
     by_fall = REST_SPEED * np.sqrt(max(fall, np.linalg.norm(model.gravity)) * model.length)
-    return float(max(by_fall, ROUND_OFF * max(largest_speed(model, y), instant.fastest) / SLIP_FLOOR))
+    round_off = ROUND_OFF * max(largest_speed(model, y), instant.fastest)
+    resolved = _slip_resolved_by_steps(instant.step, rows, np.maximum(np.abs(accelerations), fall))
+    return np.maximum(by_fall, np.maximum(round_off, resolved) / SLIP_FLOOR)
+
+
+def _slip_resolved_by_steps(step: float, rows: ContactRows, accelerations: np.ndarray) -> np.ndarray:
+    """Return the slip speeds (r,), m/s, below which steps of fixed size `step` (s) do not follow the direction of slip.
+
+    Friction F turns the slip s of a mass m at the rate F / (m s), too fast for explicit steps longer than about m s / F.
+    The result is 0 for gaps, and for slip with a single component. `accelerations` (r,), m/s^2, are those of the rows
+    without contacts, which determine the loads of contacts.
+    """
+    found, none = np.zeros(len(rows.W)), np.zeros(len(rows.W))
+    if not step > 0:
+        return found
+    response = np.diag(rows.W)
+    for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
+        if friction.slip.size == 1:
+            continue
+        if element.normal_load is not None:
+            load = joint_normal_load(element, none)[0]
+        elif element.contact is not None and response[element.contact] > 0:
+            load = accelerations[element.contact] / response[element.contact]
+        else:
+            continue
+        turns = element.coefficient * load * response[element.rows].max()
+        # The direction of friction with a constant limit is kept below a multiple of this slip already.
+        found[element.rows] = STEPS_TO_STOP * step * turns / (ENDS if friction.takes == CONSTANT else 1.0)
+    return found
 
 
 def _accelerations_by_friction(rows: ContactRows, closing: np.ndarray) -> np.ndarray:

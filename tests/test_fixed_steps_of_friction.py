@@ -1,0 +1,58 @@
+"""Fixed steps while bodies slide in a plane: slip ends, sticks and begins where it does with adaptive steps.
+
+Slow slip turns into the direction of the driving loads faster than a fixed step follows.
+"""
+
+import numpy as np
+import pytest
+
+import quirk
+from quirk import GROUND, Motion
+
+STEPS = {"RK4": 2.5e-4, "Vern9": 2.5e-4, "RK45": 1e-4, "RadauIIA9": 5e-4}
+
+
+def puck(seed, on):
+    """A puck of 1 kg on a plane, with a load that varies in time; the static limit is a quarter above the sliding one."""
+    rng = np.random.default_rng(seed)
+    coefficient, (vx, vy) = rng.uniform(0.2, 0.7), rng.uniform(-1.0, 1.0, 2)
+    loads = [
+        Motion.sinusoid(rng.uniform(1, 8), rng.uniform(2, 9), rng.uniform(0, 6), rng.uniform(-1, 1)) for _ in range(2)
+    ]
+    body = quirk.Body.box("puck", 1.0, [0.1, 0.1, 0.1], velocity=[vx, vy, 0])
+    if on == "joint":
+        guide = quirk.Planar("guide", GROUND, body, point=[0, 0, 0], normal="z")
+    else:
+        guide = quirk.Contact("guide", GROUND, body, on_i=quirk.surface.plane(), on_j=quirk.surface.point())
+    friction = quirk.Friction("friction", guide, coefficient, static=1.25 * coefficient)
+    return quirk.System([body, guide, friction, quirk.Force("load", body, [*loads, 0])], gravity=[0, 0, -10])
+
+
+@pytest.mark.parametrize("method", STEPS)
+@pytest.mark.parametrize("on", ["joint", "contact"])
+def test_slides_end_and_begin_where_they_do_with_adaptive_steps(on, method):
+    for seed in range(12 if method == "RK4" else 4):
+        system = puck(seed, on)
+        exact = quirk.simulate(system, 1.5, output=0.1)
+        found = quirk.simulate(system, 1.5, output=0.1, method=method, step=STEPS[method])
+        assert [event.direction for event in found.events] == [event.direction for event in exact.events], seed
+        np.testing.assert_allclose(found.events.time, exact.events.time, atol=5e-3, err_msg=f"{seed}")
+        np.testing.assert_allclose(found["puck"].position, exact["puck"].position, atol=1e-4, err_msg=f"{seed}")
+
+
+@pytest.mark.parametrize("method", ["RK4", "Vern9", "Tsit5"])
+@pytest.mark.parametrize("load", [[0.0, 2.0], [1.0, 1.8], [-1.5, 1.5], [0.0, 3.3]])
+def test_a_constant_load_below_the_limit_lets_the_puck_stop(load, method):
+    body = quirk.Body.box("puck", 1.0, [0.1, 0.1, 0.1], velocity=[1.0, 0.3, 0])
+    plane = quirk.Planar("plane", GROUND, body, point=[0, 0, 0], normal="z")
+    push = quirk.Force("push", body, [*load, 0])
+    for friction in (
+        quirk.Friction("friction", plane, 0.343, static=0.429),
+        quirk.Friction("friction", plane, 0.343),
+    ):
+        system = quirk.System([body, plane, friction, push], gravity=[0, 0, -10])
+        exact = quirk.simulate(system, 9.0, output=[9.0])
+        found = quirk.simulate(system, 9.0, output=[9.0], method=method, step=1e-3)
+        assert found["friction"].sticking[-1] and exact["friction"].sticking[-1]
+        np.testing.assert_allclose(found["puck"].position[-1], exact["puck"].position[-1], atol=1e-5)
+        np.testing.assert_allclose(found.events.time, exact.events.time, atol=1e-3)

@@ -76,3 +76,24 @@ def test_a_body_that_is_let_go_does_not_pass_a_surface(speed, duration):
             let_go = quirk.Event("let go", "time", level=1.0, action=[quirk.disable("hold"), kick])
             system = quirk.System([body, contact, hold, let_go], gravity=[0, 0, -9.81])
             assert rests(system, "ball", RADIUS, 1.0 + duration), (gap, kind)
+
+
+@pytest.mark.parametrize("impacts", ["simultaneous", "sequential"])
+def test_bodies_that_a_force_presses_against_a_stop_come_to_rest(impacts):
+    """Without gravity; the force reaches the stop through the other body, which has no load of its own."""
+    rng = np.random.default_rng(5)
+    for case in range(12):
+        restitutions, speeds, force = rng.uniform(0.1, 0.75, 2), -rng.uniform(0.2, 1.0, 2), rng.uniform(4.0, 12.0)
+        blocks = [
+            quirk.Body.sphere(f"block {k}", rng.uniform(0.5, 2.0), RADIUS, position=[x, 0, 0], velocity=[v, 0, 0])
+            for k, (x, v) in enumerate(zip((0.1, 0.4), speeds, strict=True))
+        ]
+        rails = [quirk.Prismatic(f"rail {k}", GROUND, block, axis="x") for k, block in enumerate(blocks)]
+        stop = quirk.Stop("stop", rails[0], lower=-0.1, restitution=restitutions[0])
+        touch = surface.sphere(RADIUS)
+        pair = quirk.Contact("pair", *blocks, on_i=touch, on_j=touch, restitution=restitutions[1])
+        push = quirk.Force("push", blocks[1], [-force, 0, 0])
+        result = quirk.simulate(quirk.System([*blocks, *rails, stop, pair, push]), 4.0, output=[4.0], impacts=impacts)
+        message = f"case {case}"
+        np.testing.assert_allclose(result["stop"].force()[-1, 0], force, rtol=1e-9, err_msg=message)
+        np.testing.assert_allclose(result["block 1"].position[-1, 0], 2 * RADIUS, atol=1e-9, err_msg=message)

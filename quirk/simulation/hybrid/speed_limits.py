@@ -60,9 +60,12 @@ class ContactInstant:
 
         `indices` are the indices of these gaps and slip components.
         """
+        return self.gaps.accelerations(self.t, y, self.angles, indices, self.body_accelerations(y))
+
+    def body_accelerations(self, y: np.ndarray) -> np.ndarray:
+        """Return the linear (m/s^2) and angular (rad/s^2) accelerations (n, 6) of n bodies at the state vector y."""
         slots = self.solver.slots
-        rates = slots.body_states(self.solver.rates(self.t, slots.state_to_lanes(y)))[:, 7:]
-        return self.gaps.accelerations(self.t, y, self.angles, indices, rates)
+        return slots.body_states(self.solver.rates(self.t, slots.state_to_lanes(y)))[:, 7:]
 
 
 def largest_speed(model: Model, y: np.ndarray) -> float:
@@ -118,8 +121,8 @@ def slip_limits(instant: ContactInstant, y: np.ndarray, rows: ContactRows) -> np
 def _slip_resolved_by_steps(step: float, rows: ContactRows, accelerations: np.ndarray) -> np.ndarray:
     """Return the slip speeds (r,), m/s, below which steps of fixed size `step` (s) do not follow the direction of slip.
 
-    Friction F turns the slip s of a mass m at the rate F / (m s), too fast for explicit steps longer than about m s / F.
-    The result is 0 for gaps, and for slip with a single component. `accelerations` (r,), m/s^2, are those of the rows
+    Friction F turns the slip s of a mass m at the rate F / (m s), too fast for explicit steps longer than m s / F. The
+    result is 0 for gaps, and for slip with a single component. `accelerations` (r,), m/s^2, are those of the rows
     without contacts, which determine the loads of contacts.
     """
     found, none = np.zeros(len(rows.W)), np.zeros(len(rows.W))
@@ -170,7 +173,8 @@ def speed_limits(
     """Return the speed limits of closed gaps that separate rest from motion; see `SpeedLimits`.
 
     The default limit is REST_SPEED times the speed after a free fall over the characteristic length, under gravity
-    or, without gravity, with the acceleration of the gap due to loads and friction, without contacts.
+    or, without gravity, with the acceleration of the gap due to loads and friction, without contacts, or the largest
+    one of all bodies, as loads may act on a gap through other contacts.
 
     Parameters
     ----------
@@ -190,6 +194,8 @@ def speed_limits(
         gravity = np.abs(instant.accelerations(y, closed))
         if rows is not None:
             gravity = gravity + _accelerations_by_friction(rows, rows.arms[: len(closed)] * gravity)
+        linear, angular = np.split(np.abs(instant.body_accelerations(y)), 2, axis=1)
+        gravity = np.maximum(gravity, (linear.max() / model.length + angular.max()) * units)
         free = np.sqrt(gravity * units)
     default = REST_SPEED * np.sqrt(gravity * units)
     limits = np.where(np.isnan(rest_speed), default, rest_speed)

@@ -79,7 +79,10 @@ class InconsistentStateError(InputError):
 
 
 class StiffnessWarning(UserWarning):
-    """Warning that an explicit method takes short steps for stability; an implicit method could take longer steps."""
+    """Warning that an explicit method takes short steps for stability; an implicit method could take longer steps.
+
+    It is also issued where fixed steps are too long for the direction of slow slip.
+    """
 
 
 class SeriesWarning(UserWarning):

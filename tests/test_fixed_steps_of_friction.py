@@ -56,3 +56,29 @@ def test_a_constant_load_below_the_limit_lets_the_puck_stop(load, method):
         assert found["friction"].sticking[-1] and exact["friction"].sticking[-1]
         np.testing.assert_allclose(found["puck"].position[-1], exact["puck"].position[-1], atol=1e-5)
         np.testing.assert_allclose(found.events.time, exact.events.time, atol=1e-3)
+
+
+@pytest.mark.parametrize("speed", [0.05, 0.004, 1e-4])
+@pytest.mark.parametrize("method", ["RK4", "RadauIIA9"])
+def test_slow_slip_that_becomes_faster_does_not_stick(method, speed):
+    """The load is above the sliding limit and below the static one."""
+    body = quirk.Body.box("puck", 1.0, [0.1, 0.1, 0.1], velocity=[speed, 0, 0])
+    plane = quirk.Planar("plane", GROUND, body, point=[0, 0, 0], normal="z")
+    friction = quirk.Friction("friction", plane, 0.3, static=0.5)
+    system = quirk.System([body, plane, friction, quirk.Force("push", body, [4.0, 0, 0])], gravity=[0, 0, -10])
+    for step in (2e-3, 1e-3, 2e-4):
+        found = quirk.simulate(system, 2.0, output=[2.0], method=method, step=step)
+        np.testing.assert_allclose(found["puck"].position[-1, 0], 2.0 * speed + 2.0, rtol=1e-9)
+        assert len(found.events) == 0
+
+
+def test_slip_of_slender_bodies_gives_a_warning():
+    """The direction of slip turns far faster about the axis of a rod than a fixed step follows."""
+    spin = np.array([1.0, 1.0, 1.0])
+    rod = quirk.Body.box(
+        "rod", 1.0, [1.0, 0.05, 0.05], position=[0.5, 0, 0], velocity=np.cross(spin, [0.5, 0, 0]), angular_velocity=spin
+    )
+    ball = quirk.Spherical("ball", GROUND, rod, point=[0, 0, 0])
+    system = quirk.System([rod, ball, quirk.JointFriction("friction", ball, coulomb=3.0)], gravity=[0, 0, -9.81])
+    with pytest.warns(quirk.StiffnessWarning, match='JointFriction "friction": fixed steps of 0.001 s are too long'):
+        quirk.simulate(system, 0.5, output=[0.5], method="RK4", step=1e-3)

@@ -24,7 +24,7 @@ from .creeping_gaps import CREEPS
 from .friction_after_event import creeping_rows, creeps_on, friction_modes_after_event, without_creep
 from .frictional_contact import FrictionalContactSolver
 from .shared_contact_loads import SharedContactLoads
-from .speed_limits import ContactInstant, slip_limits
+from .speed_limits import ContactInstant, slip_limit, slip_resolved_by_steps
 
 
 class ContactsAtRest:
@@ -67,9 +67,14 @@ class ContactsAtRest:
         """
         frictional, t, solver, angles = self._frictional, instant.t, instant.solver, instant.angles
         rows = frictional.rows(solver, t, y, instant.kinematics(y), indices, acting, True)
-        slow = slip_limits(instant, y, rows)
+        slow = np.full(len(rows.indices), slip_limit(instant, y, rows))
+        keeps = np.maximum(slow, slip_resolved_by_steps(instant, y, rows) / SLIP_FLOOR)
         at_limit = [name for key in triggered if key[2] == "cone" for name in contact_state.elements_at_limit(key[0])]
         ended = {name for name, _, kind in triggered if kind in ("slip", "passes")}
+        still = slow.copy()  # slip across a direction that has been kept counts as zero
+        for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
+            if friction.name in ended:
+                still[element.rows] = keeps[element.rows]
         # Friction elements that gather speed together reach it one after another.
         sliding = {
             name: mode
@@ -84,7 +89,7 @@ class ContactsAtRest:
 
         def settled(rates: np.ndarray) -> tuple[ContactModes, np.ndarray, tuple[np.ndarray, Any, np.ndarray]]:
             modes, load_round_off = frictional.contact_modes(
-                solver, t, y, angles, rows, rates, SLIP_FLOOR * slow, at_limit, sliding, unloading, ended
+                solver, t, y, angles, rows, rates, SLIP_FLOOR * still, at_limit, sliding, unloading, ended
             )
             modes = _with_loads_that_return(modes, rows, loaded_again)
             return modes, load_round_off, frictional.stop(solver, t, y, rows, modes.independent)
@@ -104,7 +109,7 @@ class ContactsAtRest:
                 raise
             return y, without_creep(t, contact_state, rows.friction_elements, triggered), {}
         shares = self._shares(rows, modes, load_round_off, indices)
-        friction_modes = friction_modes_after_event(t, rows, modes, slow, rates, contact_state, shares)
+        friction_modes = friction_modes_after_event(t, rows, modes, slow, keeps, rates, contact_state, shares)
         friction_modes = self._frictions.with_positions(
             friction_modes, contact_state.friction, solver.model.auxiliary.state(y)
         )

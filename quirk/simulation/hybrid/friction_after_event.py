@@ -34,6 +34,8 @@ CREEP, LEAST_CREEP = 2 * SLIP_FLOOR, 1e-12
 # Sticking friction with redundant rows begins to slide at this multiple of the slip speed that counts as zero; smaller
 # slip is due to the misalignment of redundant rows.
 CREEP_REDUNDANT = 10 * SLIP_FLOOR
+# Slip keeps its direction below this fraction of the present slip at most, so that slow slip can become faster.
+SLOWER = 0.9
 # Friction with redundant rows that slides for less than this fraction of the free-fall time over the length of the
 # system does not begin to slide again, because it would alternate between sliding and sticking.
 SHORT_SLIDING = 1e-3
@@ -44,6 +46,7 @@ def friction_modes_after_event(
     rows: ContactRows,
     solution: ContactModes,
     slow: np.ndarray,
+    keeps: np.ndarray,
     rates: np.ndarray,
     before: ContactState,
     shares: SharedContactLoads,
@@ -56,6 +59,7 @@ def friction_modes_after_event(
     rows : the r rows of gaps and slip components
     solution : solution of the contact problem
     slow : (r,) slip, m/s, below which friction counts as not slipping
+    keeps : (r,) slip, m/s; slip that falls below SLIP_FLOOR times this value, at least `slow`, keeps its direction
     rates : (r,) rates of the rows after the change, m/s
     before : contact state before the change
     shares : loads expressed by multipliers
@@ -68,12 +72,15 @@ def friction_modes_after_event(
         loaded = element.contact is None or solution.active[element.contact]
         if e is not None:
             if loaded:
-                floor = SLIP_FLOOR * float(slow[element.rows].max())
+                speed, prescribed = float(np.linalg.norm(rates[element.rows])), is_prescribed(rows, solution, k)
+                kept = float(keeps[element.rows].max()) * SLIP_FLOOR
+                if element.slip_direction is not None:
+                    kept = min(kept, SLOWER * speed)
+                floor = max(SLIP_FLOOR * float(slow[element.rows].max()), kept)
                 load = shares.load_rows(k)
                 # Friction that begins to slide because contacts change does not alternate with sticking.
                 slid = former is not None and former.sticking_components is None
                 since = former.slides_since if slid else -np.inf if changed else t  # type: ignore[union-attr]
-                speed, prescribed = float(np.linalg.norm(rates[element.rows])), is_prescribed(rows, solution, k)
                 mode = sliding_mode(friction, element, solution, k, side, floor, former, load, speed, prescribed)
                 friction_modes[friction.name] = replace(mode, slides_since=since)
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from quirk.analysis.contact.friction_modes import ENDS, SLIP_FLOOR
 from quirk.dynamics.contact.contact_modes import joint_normal_load
 from quirk.dynamics.model.model import Model
 from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.errors import StiffnessWarning, outside
 from quirk.forces.stick_slip import CONSTANT
 
 from .contact_rows import ContactRows
@@ -24,6 +26,8 @@ REST_SPEED = 1e-6
 STILL = 1e-15
 # Number of fixed steps in which friction would stop the slip below which the direction of friction is kept.
 STEPS_TO_STOP = 2.0
+# Ratio of the accelerations of slip in two directions by the same force from which on a body counts as slender.
+SLENDER = 4.0
 
 
 @dataclass(frozen=True)
@@ -100,47 +104,58 @@ def friction_acceleration(rows: ContactRows) -> float:
     return largest
 
 
-def slip_limits(instant: ContactInstant, y: np.ndarray, rows: ContactRows) -> np.ndarray:
-    """Return the slip speeds (r,), m/s, below which contacts and joints with friction count as not slipping.
+def slip_limit(instant: ContactInstant, y: np.ndarray, rows: ContactRows) -> float:
+    """Return the slip speed (m/s) below which a contact or joint with friction counts as not slipping.
 
-    They are REST_SPEED times the speed after a free fall over the characteristic length of the system, with the
-    largest of three accelerations: gravity, those of the rows, and those due to friction of joints. They are
+    It is REST_SPEED times the speed after a free fall over the characteristic length of the system, with the
+    largest of three accelerations: gravity, those of the rows, and those due to friction of joints. It is
     increased where needed, so that SLIP_FLOOR times the result is at least the round-off of the fastest body, also of
-    its speed before an impact that stops it, and at least the slip that steps of fixed size resolve. `instant` holds
-    the time, solver and gaps, `y` is the state vector, and `rows` are the r rows of gaps and slip components.
+    its speed before an impact that stops it. `instant` holds the time, solver and gaps, `y` is the state vector, and
+    `rows` are the rows of gaps and slip components.
     """
     model = instant.solver.model
     accelerations = rows.arms * instant.accelerations(y, rows.indices)
     fall = max(np.abs(accelerations).max(initial=0.0), friction_acceleration(rows))
     by_fall = REST_SPEED * np.sqrt(max(fall, np.linalg.norm(model.gravity)) * model.length)
-    round_off = ROUND_OFF * max(largest_speed(model, y), instant.fastest)
-    resolved = _slip_resolved_by_steps(instant.step, rows, np.maximum(np.abs(accelerations), fall))
-    return np.maximum(by_fall, np.maximum(round_off, resolved) / SLIP_FLOOR)
+    return float(max(by_fall, ROUND_OFF * max(largest_speed(model, y), instant.fastest) / SLIP_FLOOR))
 
 
-def _slip_resolved_by_steps(step: float, rows: ContactRows, accelerations: np.ndarray) -> np.ndarray:
-    """Return the slip speeds (r,), m/s, below which steps of fixed size `step` (s) do not follow the direction of slip.
+def slip_resolved_by_steps(instant: ContactInstant, y: np.ndarray, rows: ContactRows) -> np.ndarray:
+    """Return the slip speeds (r,), m/s, below which steps of fixed size do not follow the direction of slip.
 
     Friction F turns the slip s of a mass m at the rate F / (m s), too fast for explicit steps longer than m s / F. The
-    result is 0 for gaps, and for slip with a single component. `accelerations` (r,), m/s^2, are those of the rows
-    without contacts, which determine the loads of contacts.
+    result is 0 for gaps, for slip with a single component, and for runs whose step size adapts. Arguments are as for
+    `slip_limit`. A StiffnessWarning is issued if a body slips that yields to friction far more easily in one direction
+    than in another: slip in the former is not resolved while slip in the latter goes on.
     """
     found, none = np.zeros(len(rows.W)), np.zeros(len(rows.W))
-    if not step > 0:
+    flat = [friction.slip.size == 1 for friction in rows.friction_elements]
+    if not instant.step > 0 or all(flat):
         return found
-    response = np.diag(rows.W)
+    response, gravity = np.diag(rows.W), float(np.linalg.norm(instant.solver.model.gravity))
+    closing = np.maximum(np.abs(rows.arms * instant.accelerations(y, rows.indices)), gravity)
     for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
         if friction.slip.size == 1:
             continue
         if element.normal_load is not None:
             load = joint_normal_load(element, none)[0]
         elif element.contact is not None and response[element.contact] > 0:
-            load = accelerations[element.contact] / response[element.contact]
+            load = closing[element.contact] / response[element.contact]
         else:
             continue
-        turns = element.coefficient * load * response[element.rows].max()
+        own = response[element.rows]
+        most, least = STEPS_TO_STOP * instant.step * element.coefficient * load * np.array([own.max(), own.min()])
         # The direction of friction with a constant limit is kept below a multiple of this slip already.
-        found[element.rows] = STEPS_TO_STOP * step * turns / (ENDS if friction.takes == CONSTANT else 1.0)
+        resolved = min(most, SLENDER * least) / (ENDS if friction.takes == CONSTANT else 1.0)
+        found[element.rows] = resolved
+        if resolved < np.linalg.norm(rows.kinematics.rate[element.rows]) < most > SLENDER * least:
+            warnings.warn(
+                f"{friction}: fixed steps of {instant.step:.3g} s are too long for the direction of its slip, because "
+                'the same force accelerates slip far more in one direction than in another: leave out "step", or make '
+                "it shorter",
+                StiffnessWarning,
+                stacklevel=outside(),
+            )
     return found
 
 

@@ -26,6 +26,9 @@ MOST_BISECTIONS = 40
 # Maximum number of halvings of an interval at whose start a function leaves zero, and multiple of the round-off of its
 # values below which they do not show its sign.
 MOST_HALVINGS, NEAR_ZERO = 60, 4.0
+# Length of the shortest part of an interval in which a function is resolved, over that of the interval; and maximum
+# number of parts, with those that are divided further.
+SHORTEST_PART, MOST_PARTS = 2.0**-12, 200
 # A function counts as zero at the start of a search below this fraction of its value at the end.
 AS_GOOD_AS_ZERO = 1e-6
 
@@ -192,24 +195,40 @@ def well_sampled(settings: Settings, run: RunState, e: int, m: int, h: float) ->
 
 
 @kernel
-def crossing_in_halves(
+def crossing_in_parts(
     mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float,
     a: float, ga: float, ra: float, c: float, gc: float, rc: float,
 ) -> float:  # fmt: skip
-    """Search each half of an interval for a crossing as `dip_crossing` does; for arguments and result see there.
+    """Search an interval in parts, each short enough to resolve the function, for a crossing as `dip_crossing` does.
 
-    The function may rise before it falls and rises again.
+    For arguments and result see there. The function may rise before it falls and rises again, or be negative twice.
     """
-    if min(side * ga, side * gc) <= noise(settings, run, e):
+    least = noise(settings, run, e)
+    if min(side * ga, side * gc) <= least:
         return math.inf
-    t = 0.5 * (a + c)
-    g, rate = sampled_with_rate(mechanism, stepper, settings, run, e, t)
-    if side * g < -noise(settings, run, e):
-        return t
-    there = dip_crossing(mechanism, stepper, settings, run, e, side, a, ga, ra, t, g, rate)
-    if there < math.inf:
-        return there
-    return dip_crossing(mechanism, stepper, settings, run, e, side, t, g, rate, c, gc, rc)
+    t, g, rate, part, shortest = a, ga, ra, 0.5 * (c - a), (c - a) * SHORTEST_PART
+    for _ in range(MOST_PARTS):
+        last = t + 1.25 * part >= c
+        b, gb, rb = c, gc, rc
+        if not last:
+            b = t + part
+            gb, rb = sampled_with_rate(mechanism, stepper, settings, run, e, b)
+        middle = 0.5 * (t + b)
+        gm, rm = sampled_with_rate(mechanism, stepper, settings, run, e, middle)
+        if side * gm < -least:
+            return middle
+        if b - t > shortest and unresolved(g, rate, gm, rm, gb, rb, b - t, least):
+            part = 0.5 * (b - t)
+            continue
+        if side * gb < -least:
+            return b
+        there = dip_crossing(mechanism, stepper, settings, run, e, side, t, g, rate, middle, gm, rm)
+        if there == math.inf:
+            there = dip_crossing(mechanism, stepper, settings, run, e, side, middle, gm, rm, b, gb, rb)
+        if there < math.inf or last:
+            return there
+        t, g, rate, part = b, gb, rb, 2.0 * part
+    return math.inf
 
 
 @kernel
@@ -270,7 +289,7 @@ def next_crossing(
             else:
                 there = dip_crossing(mechanism, stepper, settings, run, e, side, a, ga, falls, b, g, rate)
             if there == math.inf and not well_sampled(settings, run, e, m, h / samples):
-                there = crossing_in_halves(mechanism, stepper, settings, run, e, side, a, ga, falls, b, g, rate)
+                there = crossing_in_parts(mechanism, stepper, settings, run, e, side, a, ga, falls, b, g, rate)
         if there < math.inf:
             g = sampled(mechanism, stepper, settings, run, e, there)
             return root(mechanism, stepper, settings, run, e, side, a, ga, there, g)

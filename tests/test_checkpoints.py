@@ -395,3 +395,20 @@ def test_functions_without_text_need_the_system(tmp_path):
     with pytest.raises(quirk.InputError, match="use the argument system="):
         quirk.read_checkpoint(tmp_path / "a")
     assert quirk.read_checkpoint(tmp_path / "a", quirk.System([rod, push])).status == "completed"
+
+
+def test_other_laws_of_impacts_and_other_tolerances_belong_to_another_run(tmp_path):
+    def row(**options):
+        balls = [quirk.Body.sphere(f"ball {k}", 1.0, 0.1, position=[0.2 * k, 0, 0]) for k in range(2)]
+        rails = [quirk.Prismatic(f"rail {k}", quirk.GROUND, ball, axis="x") for k, ball in enumerate(balls)]
+        return quirk.System([*balls, *rails], **options)
+
+    quirk.simulate(row(), 0.1, checkpoint=tmp_path / "run")
+    for system, options in (
+        (row(), {"impacts": "sequential"}),
+        (row(rank_tolerance=1e-3), {}),
+        (row(load_length=5.0), {}),
+    ):
+        with pytest.raises(quirk.InputError, match="belongs to another run"):
+            quirk.simulate(system, 0.1, checkpoint=tmp_path / "run", **options)
+    quirk.simulate(row(), 0.1, checkpoint=tmp_path / "run")

@@ -79,6 +79,8 @@ def test_slip_of_slender_bodies_gives_a_warning():
         "rod", 1.0, [1.0, 0.05, 0.05], position=[0.5, 0, 0], velocity=np.cross(spin, [0.5, 0, 0]), angular_velocity=spin
     )
     ball = quirk.Spherical("ball", GROUND, rod, point=[0, 0, 0])
-    system = quirk.System([rod, ball, quirk.JointFriction("friction", ball, coulomb=3.0)], gravity=[0, 0, -9.81])
+    system = quirk.System(
+        [rod, ball, quirk.JointFriction("friction", ball, coulomb=3.0, sticking=True)], gravity=[0, 0, -9.81]
+    )
     with pytest.warns(quirk.StiffnessWarning, match='JointFriction "friction": fixed steps of 0.001 s are too long'):
         quirk.simulate(system, 0.5, output=[0.5], method="RK4", step=1e-3)

@@ -178,6 +178,30 @@ def test_parts_are_told_apart():
         assert digest(one, named) != digest(other, named), one
 
 
+def test_own_elements_are_told_apart_by_what_their_methods_do():
+    def made(factor, code):
+        class Pull(quirk.ForceElement):
+            def __init__(self, name, body):
+                super().__init__(name, (body, quirk.Frame()))
+
+            if code == "one":
+
+                def load(self, t, place):
+                    return [factor[0], 0, 0], 0
+
+            else:
+
+                def load(self, t, place):
+                    return [3 * factor[0], 0, 0], 0
+
+        return Pull("pull", quirk.Body.sphere("ball", 1.0, 0.1))
+
+    first = digest(made([1.0], "one"), {})
+    assert first == digest(made([1.0], "one"), {})
+    assert first != digest(made([2.0], "one"), {})
+    assert first != digest(made([1.0], "other"), {})
+
+
 def test_equal_in_another_process():
     code = (
         "import json; from test_function_digests import MAKERS, digest, parts; import quirk; "

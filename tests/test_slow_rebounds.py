@@ -97,3 +97,37 @@ def test_bodies_that_a_force_presses_against_a_stop_come_to_rest(impacts):
         message = f"case {case}"
         np.testing.assert_allclose(result["stop"].force()[-1, 0], force, rtol=1e-9, err_msg=message)
         np.testing.assert_allclose(result["block 1"].position[-1, 0], 2 * RADIUS, atol=1e-9, err_msg=message)
+
+
+@pytest.mark.parametrize("method", ["auto", "RK45", "DOP853", "Taylor", "Rodas5P"])
+def test_a_run_without_end_comes_to_rest(method):
+    """Its steps do not grow without bound from rebound to rebound."""
+    body = ball("ball", RADIUS + 1.0)
+    plate = surface.rectangle([1, 1])
+    contact = quirk.Contact("contact", GROUND, body, on_i=plate, on_j=surface.sphere(RADIUS), restitution=0.9)
+    run = quirk.Run(quirk.System([body, contact], gravity=[0, 0, -9.81]), method=method)
+    while run.time < 40.0:
+        run.advance_to(40.0)
+    np.testing.assert_allclose(run["ball"].position[2], RADIUS, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["disk", "sphere", "event"])
+@pytest.mark.parametrize("method", ["Taylor", "Vern9"])
+def test_the_first_of_two_passages_is_found(method, kind):
+    """A ball is thrown up against a thin plate just below its highest point, which it would pass again on its way down."""
+    speed, g, radius = 10.0, 9.81, 0.001
+    for below in (0.004, 0.02, 0.1):
+        for duration in (1.1, 1.2, 1.7, 2.0, 3.1, 4.0):
+            height = speed**2 / (2 * g) - below
+            body = quirk.Body.sphere("ball", 1.0, radius, velocity=[0, 0, speed])
+            shape, reach = surface.disk(1.0, center=[0, 0, height]), radius
+            if kind == "sphere":
+                shape, reach = surface.sphere(radius, [0, 0, height]), 2 * radius
+            contact = quirk.Contact("hit", GROUND, body, on_i=shape, on_j=surface.sphere(radius), restitution=0.5)
+            if kind == "event":
+                distance = quirk.distance_between(GROUND, body, [0, 0, height], [0, 0, 0])
+                contact = quirk.Event("hit", distance, level=2 * radius, direction=-1)
+                reach = 2 * radius
+            result = quirk.simulate(quirk.System([body, contact], gravity=[0, 0, -g]), duration, method=method)
+            hit = (speed - np.sqrt(speed**2 - 2 * g * (height - reach))) / g
+            np.testing.assert_allclose(result.events.time[0], hit, atol=1e-9, err_msg=f"{below}, {duration}")

@@ -53,7 +53,12 @@ class PartDigests:
 
 
 def system_digest(system: System) -> str:
-    """Return a digest of gravity, the names of active parts, and the offsets that absorb closure errors of loops."""
+    """Return a digest of what a system has besides its parts.
+
+    This is gravity, the names of active parts, the offsets that absorb closure errors of loops, the tolerance of
+    redundant rows and the length by which torques are compared with forces.
+    """
     closure = [] if system.closure is None else [system.closure.tolerance, system.closure.offsets]
     active, idle = system.configuration.active, sorted(system.configuration.idle)
-    return digest([system.gravity, sorted(active), *idle, *closure], part_names(system))
+    tolerances = [system._rank_tolerance, system._load_length]
+    return digest([system.gravity, sorted(active), *idle, *closure, *tolerances], part_names(system))

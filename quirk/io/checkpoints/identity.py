@@ -35,6 +35,7 @@ def identity(system: System, state: State, factory: RunFactory) -> dict[str, str
         "output": factory.output_times,
         "solver": factory.solver,
         "method": factory.method,
+        "impacts": factory.options.get("impacts"),
         "breaks": factory.breaks.times,
         **factory.settings._asdict(),
     }

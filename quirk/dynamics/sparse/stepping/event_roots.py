@@ -29,6 +29,9 @@ MOST_HALVINGS, NEAR_ZERO = 60, 4.0
 # Length of the shortest part of an interval in which a function is resolved, over that of the interval; and maximum
 # number of parts, with those that are divided further.
 SHORTEST_PART, MOST_PARTS = 2.0**-12, 200
+# Maximum number of earlier crossings that are searched, and distance before a crossing at which the search ends, over
+# the distance from the start.
+MOST_EARLIER, JUST_BEFORE = 4, 1e-3
 # A function counts as zero at the start of a search below this fraction of its value at the end.
 AS_GOOD_AS_ZERO = 1e-6
 
@@ -257,6 +260,30 @@ def crossing_after_rise(
 
 
 @kernel
+def first_root(
+    mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float,
+    a: float, ga: float, ra: float, c: float, gc: float,
+) -> float:  # fmt: skip
+    """Return the first time between a and c (s) at which event function e no longer has the sign `side`, to round-off.
+
+    ga and gc are its values at both times, and ra is its rate at time a, NaN if unknown. The function has the opposite
+    sign at time c. If it has that sign twice, `root` may find the second time; the part before is then searched.
+    """
+    t = root(mechanism, stepper, settings, run, e, side, a, ga, c, gc)
+    if math.isnan(ra) or side * ga <= noise(settings, run, e):
+        return t
+    for _ in range(MOST_EARLIER):
+        b = t - JUST_BEFORE * (t - a)
+        gb, rb = sampled_with_rate(mechanism, stepper, settings, run, e, b)
+        there = crossing_in_parts(mechanism, stepper, settings, run, e, side, a, ga, ra, b, gb, rb)
+        if there == math.inf:
+            break
+        g = sampled(mechanism, stepper, settings, run, e, there)
+        t = root(mechanism, stepper, settings, run, e, side, a, ga, there, g)
+    return t
+
+
+@kernel
 def next_crossing(
     mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, since: float
 ) -> float:
@@ -272,8 +299,9 @@ def next_crossing(
         a, g, rate = max(before, since), at(watched.samples, o), at(watched.samples, o + 1)
         # If the function has just crossed, its value is zero.
         ga = at(watched.samples, o - size) if before >= since else 0.0
+        falls = at(watched.samples, o - size + 1)
         if side * g < least or (g == 0.0 and side * ga > -least):
-            return root(mechanism, stepper, settings, run, e, side, a, ga, b, g)
+            return first_root(mechanism, stepper, settings, run, e, side, a, ga, falls, b, g)
         if before < since:
             continue
         if math.isnan(rate):
@@ -283,14 +311,14 @@ def next_crossing(
                 continue
             there = minimum_crossing(mechanism, stepper, settings, run, e, side, a, b)
         else:
-            falls = at(watched.samples, o - size + 1)
+            there = math.inf
             if m == 1 and (side * falls >= 0.0 or abs(ga) <= -least) and abs(g) > -least:
                 there = crossing_after_rise(mechanism, stepper, settings, run, e, side, a, ga, falls, b, g, rate)
-            else:
-                there = dip_crossing(mechanism, stepper, settings, run, e, side, a, ga, falls, b, g, rate)
             if there == math.inf and not well_sampled(settings, run, e, m, h / samples):
                 there = crossing_in_parts(mechanism, stepper, settings, run, e, side, a, ga, falls, b, g, rate)
+            if there == math.inf:
+                there = dip_crossing(mechanism, stepper, settings, run, e, side, a, ga, falls, b, g, rate)
         if there < math.inf:
             g = sampled(mechanism, stepper, settings, run, e, there)
-            return root(mechanism, stepper, settings, run, e, side, a, ga, there, g)
+            return first_root(mechanism, stepper, settings, run, e, side, a, ga, falls, there, g)
     return math.inf

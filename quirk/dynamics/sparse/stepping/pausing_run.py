@@ -17,8 +17,8 @@ from .rhs import SparseFlow
 from .run_errors import error_of
 from .run_state import Restart, StepOutcome, StepPosition
 
-# Longest first step after an event or a change of inputs, over the time since the start of the run. Steps of motions
-# without an error, such as free flight, may grow at each of them, until round-off of a step hides the present.
+# Longest step, over the time since the start of the run. Steps of motions without an error, such as free flight, may
+# grow at each event and change of inputs, until round-off of a step hides the present.
 LONGEST = 100.0
 
 
@@ -83,6 +83,8 @@ class PausingRun(CompiledRun):
         self._begin()
         if self.settings.end == np.inf > self.run.requested_times[-1]:
             self._refer_to(float(self.run.requested_times[-1]))
+        if self.between:
+            self._limit_step(self.reached)
         return super().proceed(max_steps)
 
     def _limit(self, max_steps: int | None) -> int:

@@ -40,7 +40,7 @@ PENETRATION, SLOW_OPENING = 1e-14, 1e-12
 # A gap that has just closed approaches no further below this fraction of the free-fall speed: numbers that underflow.
 MOTIONLESS = 1e-30
 # Angle, rad, between rim and plane below which the rim counts as flat on the plane.
-FLAT_ANGLE = 1e-6
+FLAT_ANGLE = 1e-5
 
 
 class ImpactResolver:

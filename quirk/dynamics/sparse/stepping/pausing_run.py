@@ -17,9 +17,11 @@ from .rhs import SparseFlow
 from .run_errors import error_of
 from .run_state import Restart, StepOutcome, StepPosition
 
-# Longest step, over the time since the start of the run. Steps of motions without an error, such as free flight, may
-# grow at each event and change of inputs, until round-off of a step hides the present.
+# Longest first step after an event or a change of inputs, over the time since the start of the run. Steps of motions
+# without an error, such as free flight, may grow at each of them, until round-off of a step hides the present.
 LONGEST = 100.0
+# Longest step, over the same time, of a run without end.
+GROWN = 1e4
 
 
 class PausingRun(CompiledRun):
@@ -84,7 +86,7 @@ class PausingRun(CompiledRun):
         if self.settings.end == np.inf > self.run.requested_times[-1]:
             self._refer_to(float(self.run.requested_times[-1]))
         if self.between:
-            self._limit_step(self.reached)
+            self._limit_step(self.reached, GROWN)
         return super().proceed(max_steps)
 
     def _limit(self, max_steps: int | None) -> int:
@@ -159,11 +161,11 @@ class PausingRun(CompiledRun):
         if self.paused and self.run.counts.restarts:
             self.run.counts.restarts = Restart.AT_PAUSE
 
-    def _limit_step(self, t: float) -> None:
-        """Limit the size of the next step, which begins at time t (s), to LONGEST times the time since the start."""
+    def _limit_step(self, t: float, longest: float = LONGEST) -> None:
+        """Limit the size of the next step, which begins at time t (s), to `longest` times the time since the start."""
         clock, start = self.run.clock, self.settings.start
         if start < t and clock.h < np.inf:
-            clock.h = min(float(clock.h), LONGEST * (t - start))
+            clock.h = min(float(clock.h), longest * (t - start))
 
     @property
     def present_time(self) -> float:

@@ -19,6 +19,7 @@ from quirk.jit.simd import at, put
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import EPSILON
 from .crossing_tests import UNRESOLVED, far_from_zero, noise, relative_noise, sign, suspicious
+from .event_crossings import next_crossing
 from .event_functions import (
     AT_ZERO,
     MOST_CROSSINGS,
@@ -28,7 +29,7 @@ from .event_functions import (
     WatchedTables,
     energy,
 )
-from .event_roots import next_crossing, project_watched_state
+from .event_roots import project_watched_state
 from .event_scales import update_scales
 from .event_sides import AT_ONCE, missing_to_zero, record_crossing
 from .event_turns import values_within

@@ -3,6 +3,8 @@
 Slow slip turns into the direction of the driving loads faster than a fixed step follows.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -84,3 +86,14 @@ def test_slip_of_slender_bodies_gives_a_warning():
     )
     with pytest.warns(quirk.StiffnessWarning, match='JointFriction "friction": fixed steps of 0.001 s are too long'):
         quirk.simulate(system, 0.5, output=[0.5], method="RK4", step=1e-3)
+
+
+def test_slip_that_a_guide_blocks_in_one_direction_gives_no_warning():
+    body = quirk.Body.box("puck", 1.0, [0.1, 0.1, 0.1], velocity=[1.0, 0, 0])
+    plane = quirk.Planar("plane", GROUND, body, point=[0, 0, 0], normal="z")
+    guide = quirk.PointOnPlane("guide", GROUND, body, point=[0, 0, 0], axis="y")
+    system = quirk.System([body, plane, guide, quirk.Friction("friction", plane, 0.3)], gravity=[0, 0, -10])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", quirk.StiffnessWarning)
+        found = quirk.simulate(system, 1.0, output=[1.0], method="RK4", step=1e-3)
+    np.testing.assert_allclose(found["puck"].position[-1, 0], 1.0 / 6.0, rtol=1e-6)

@@ -369,7 +369,7 @@ def test_changes_noticed_before_a_save_are_followed_after_it(method, advances, t
 @pytest.mark.parametrize("other_run", [False, True])
 @pytest.mark.parametrize("saves_first", [False, True])
 def test_taylor_series_are_restored_where_a_changed_function_has_ended_them(saves_first, other_run):
-    """A snapshot of a run with series goes on without them, and one without them in a run that has them."""
+    """A run without series continues the snapshot of a run with series, and the other way round."""
     force, change = attribute()
     system = puck(lambda t, x, v: force(t, x, v) - x)
     run, other = (quirk.Run(system, method="Taylor", rtol=1e-10, atol=1e-12) for _ in range(2))

@@ -141,7 +141,10 @@ def use_of(code: types.CodeType) -> CodeUse:
 
 
 def _stored_beyond_self(code: types.CodeType, instructions: Sequence[dis.Instruction]) -> frozenset[str]:
-    """Return the attributes that code sets for other objects than its first argument, or for what replaces it."""
+    """Return the attributes that code sets for objects other than its first argument.
+
+    If the code assigns another object to this argument, all attributes that it sets are returned.
+    """
     own = code.co_varnames[0] if code.co_argcount else None
     if any(i.opname.startswith("STORE_FAST") and own in _arguments_of(i) for i in instructions):
         own = None
@@ -153,7 +156,7 @@ def _stored_beyond_self(code: types.CodeType, instructions: Sequence[dis.Instruc
 
 
 def _arguments_of(instruction: dis.Instruction) -> tuple[Any, ...]:
-    """Return the arguments of an instruction, of which combined ones, such as LOAD_FAST_LOAD_FAST, have several."""
+    """Return the arguments of an instruction; a combined one, such as LOAD_FAST_LOAD_FAST, has several."""
     return instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
 
 

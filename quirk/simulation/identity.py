@@ -53,10 +53,10 @@ class PartDigests:
 
 
 def system_digest(system: System) -> str:
-    """Return a digest of what a system has besides its parts.
+    """Return a digest of the properties of a system other than its parts.
 
-    This is gravity, the names of active parts, the offsets that absorb closure errors of loops, the tolerance of
-    redundant rows and the length by which torques are compared with forces.
+    They are gravity, the names of active parts, the offsets that absorb closure errors of loops, `rank_tolerance` and
+    `load_length`.
     """
     closure = [] if system.closure is None else [system.closure.tolerance, system.closure.offsets]
     active, idle = system.configuration.active, sorted(system.configuration.idle)

@@ -167,7 +167,7 @@ class OutsideChanges:
         return found
 
     def snapshot(self) -> ReaderValues:
-        """Return the values at the last comparison, and what has changed since the caller cleared `changed`."""
+        """Return copies of `changed` and of the values at the last comparison."""
         return ReaderValues(dict(self.changed), {key: reader.last for key, reader in self._readers.items()})
 
     def recall(self, saved: ReaderValues) -> None:

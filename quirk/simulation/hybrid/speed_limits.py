@@ -125,8 +125,8 @@ def slip_resolved_by_steps(instant: ContactInstant, y: np.ndarray, rows: Contact
 
     Friction F turns the slip s of a mass m at the rate F / (m s), too fast for explicit steps longer than m s / F. The
     result is 0 for gaps, for slip with a single component, and for runs whose step size adapts. Arguments are as for
-    `slip_limit`. A StiffnessWarning is issued if a body slips that yields to friction far more easily in one direction
-    than in another: slip in the former is not resolved while slip in the latter goes on.
+    `slip_limit`. If friction accelerates a slipping body far more in one direction than in another, its slip in the
+    first direction is not resolved, and a StiffnessWarning is issued.
     """
     found, none = np.zeros(len(rows.W)), np.zeros(len(rows.W))
     flat = [friction.slip.size == 1 for friction in rows.friction_elements]
@@ -144,6 +144,9 @@ def slip_resolved_by_steps(instant: ContactInstant, y: np.ndarray, rows: Contact
         else:
             continue
         own = response[element.rows]
+        own = own[own > 0]  # constraints block the slip along the others
+        if not len(own):
+            continue
         most, least = STEPS_TO_STOP * instant.step * element.coefficient * load * np.array([own.max(), own.min()])
         # The direction of friction with a constant limit is kept below a multiple of this slip already.
         resolved = min(most, SLENDER * least) / (ENDS if friction.takes == CONSTANT else 1.0)

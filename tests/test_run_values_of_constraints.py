@@ -185,6 +185,23 @@ def test_gaps_that_the_loop_changes(method):
         run.advance(0.1)
 
 
+@pytest.mark.parametrize("start", [-0.2, -1e-6])
+def test_loads_read_before_the_step_after_a_gap_opens(start):
+    settings = Settings()
+    run = quirk.Run(resting(settings))
+    run.advance_to(T)
+    observed = run.observe(["floor.force"])
+    assert observed()[0] == pytest.approx(10.0 * MASS)
+    settings.start = start
+    assert observed()[0] == 0.0 and run["ball"].acceleration[2] == pytest.approx(-10.0)
+    settings.start = 0.1  # m: no run can go on from here, but the state can be read
+    assert run["ball"].position[2] == pytest.approx(0.0, abs=1e-12)
+    settings.start = 0.0
+    assert observed()[0] == pytest.approx(10.0 * MASS)
+    run.advance(0.1)
+    assert observed()[0] == pytest.approx(10.0 * MASS)
+
+
 def test_batches_name_the_driver():
     settings = Settings()
     batch = quirk.Batch(slider(settings, "Drive"), 2, method="RK4", step=0.01)

@@ -1,9 +1,12 @@
-"""Contacts and friction of a run whose inputs have changed since its last step."""
+"""Contacts and friction of a run whose inputs or functions have changed since its last step."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from ..dynamics.model.joint_angles import Turns
 from ..dynamics.plant import CompiledModel
@@ -15,9 +18,9 @@ from .hybrid.run_factory import RunFactory
 
 
 class PendingContacts:
-    """Contacts and friction of a run after its inputs have changed and before it is advanced.
+    """Contacts and friction of a run after its inputs or functions have changed and before it is advanced.
 
-    When an input changes, resting contacts may open and sticking friction may slip. The run determines this only when
+    When an input or a function changes, resting contacts may open and sticking friction may slip. The run determines this only when
     it is advanced; loads and accelerations that are read before then are evaluated with the contacts and friction
     computed here. Solvers and gap functions are separate from those of the run, which is not changed.
 
@@ -33,10 +36,11 @@ class PendingContacts:
         self._contacts = Contacts(system, replace(factory))
         self._known: tuple[tuple[float, Any, CompiledModel], CompiledModel] | None = None
 
-    def plant(self, version: Any) -> CompiledModel:
+    def plant(self, version: Any, gaps: np.ndarray | None = None) -> CompiledModel:
         """Return the compiled model with the contacts and friction that are active with the present inputs.
 
-        `version` changes with the inputs.
+        `version` changes with the inputs and functions, and `gaps` (c,) are the gaps, m or rad, before functions of
+        gaps have changed, or None if none has.
 
         Raises
         ------
@@ -53,8 +57,14 @@ class PendingContacts:
         y = run.plant.tables.slots.state_from_lanes(current.present_lanes.copy().reshape(1, -1))
         turns = Turns(run.plant.model.joints, current.present_quadrants.copy().reshape(1, -1, 2), current.whole)
         angles = turns.angles(run.plant.model.auxiliary.state(y).orientation)[0]
+        contact_state = run.contact_state
+        if gaps is not None:
+            with suppress(SwitchingError):  # of a gap that has become negative: the next step raises it
+                contact_state = self._contacts.after_gap_jump(
+                    t, y[0], angles, run.configuration, contact_state, gaps
+                )
         try:
-            outcome = self._contacts.resolve_impacts(t, y[0], angles, run.configuration, run.contact_state)
+            outcome = self._contacts.resolve_impacts(t, y[0], angles, run.configuration, contact_state)
         except SwitchingError as error:
             raise SimulationError(f"Run: at t = {t:.9g} s: {error}", time=t) from error
         plant = self._system.plant_for(self._contacts.configured(run.configuration, outcome.contact_state))

@@ -637,7 +637,7 @@ class Run:
             return self._run.plant
         if self._pending is None:
             self._pending = PendingContacts(self.system, self._factory, self._run)
-        return self._pending.plant(self._input_version)
+        return self._pending.plant(self._input_version, self._before.gaps if self._outside.changed else None)
 
     def _serve(self, solver: Solver) -> None:
         """Connect a solver to all inputs of the run, including those that sampled functions set."""

@@ -60,6 +60,45 @@ def test_a_constant_load_below_the_limit_lets_the_puck_stop(load, method):
         np.testing.assert_allclose(found.events.time, exact.events.time, atol=1e-3)
 
 
+def ellipsoid(seed):
+    """A ball with unequal moments of inertia, whose slip on an inclined plane becomes slow again and again."""
+    rng = np.random.default_rng(seed)
+    body = quirk.Body(
+        "body", 1.0, 4e-3 * rng.permutation([1.0, 0.3, 0.9]), position=[0, 0, 0.1], velocity=[*rng.normal(size=2), 0],
+        angular_velocity=rng.normal(size=3) * 10,
+    )  # fmt: skip
+    contact = quirk.Contact("contact", GROUND, body, on_i=quirk.surface.plane(), on_j=quirk.surface.sphere(0.1))
+    slope = rng.uniform(0, 0.8)
+    gravity = [9.81 * np.sin(slope), 0, -9.81 * np.cos(slope)]
+    return quirk.System([body, contact, quirk.Friction("friction", contact, 0.3, static=0.4)], gravity=gravity)
+
+
+def plate(seed):
+    """A narrow plate on four corners that turns, slides and stops."""
+    rng = np.random.default_rng(seed)
+    body = quirk.Body.box(
+        "body", 1.0, [0.6, 0.05, 0.04], position=[0, 0, 0.02], velocity=[*rng.normal(size=2) * 0.5, 0],
+        angular_velocity=[0, 0, rng.normal() * 8],
+    )  # fmt: skip
+    parts = [body, quirk.Force("load", body, [Motion.sinusoid(rng.uniform(0, 4), rng.uniform(2, 8)), 0, 0])]
+    for k, (x, y) in enumerate([(1, 1), (1, -1), (-1, 1), (-1, -1)]):
+        corner = quirk.surface.point([0.3 * x, 0.025 * y, -0.02])
+        contact = quirk.Contact(f"corner {k}", GROUND, body, on_i=quirk.surface.plane(), on_j=corner)
+        parts += [contact, quirk.Friction(f"friction {k}", contact, 0.3, static=0.4)]
+    return quirk.System(parts, gravity=[0, 0, -9.81])
+
+
+@pytest.mark.parametrize("method", ["RadauIIA9", "RK4"])
+@pytest.mark.parametrize("kind", [ellipsoid, plate])
+def test_errors_of_bodies_that_turn_while_they_slide_fall_with_the_step(kind, method):
+    for seed in range(5):
+        system = kind(seed)
+        exact = quirk.simulate(system, 1.5, output=[1.5])["body"].position[-1]
+        for step, bound in ((1e-3, 2e-3), (2.5e-4, 1e-4)):
+            found = quirk.simulate(system, 1.5, output=[1.5], method=method, step=step)["body"].position[-1]
+            np.testing.assert_allclose(found, exact, atol=bound, err_msg=f"{seed}, {step}")
+
+
 @pytest.mark.parametrize("speed", [0.05, 0.004, 1e-4])
 @pytest.mark.parametrize("method", ["RK4", "RadauIIA9"])
 def test_slow_slip_that_becomes_faster_does_not_stick(method, speed):

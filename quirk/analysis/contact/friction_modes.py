@@ -68,6 +68,7 @@ class FrictionMode:
     load_rows : rows on which the normal load depends, as `shares` of `Friction.sliding`; of contacts if they slide
     direction : (d,) unit vector along the slip at the start of sliding
     floor : slip, m/s, below which the direction of the friction force is constant, or that of the onset of sliding
+    turns : whether the direction below `floor` follows the law of the onset of sliding, as fixed steps do not resolve it
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
     reversal_speed : reverse slip, m/s, at which the bodies come to rest, or slide in the opposite direction
     creep : slip, m/s, beyond which a sticking element starts to slide because drivers prescribe the slip or rows are no
@@ -86,6 +87,7 @@ class FrictionMode:
     sticking_components: tuple[int, ...] | None
     direction: tuple[float, ...] = ()
     floor: float = 0.0
+    turns: bool = False
     side: int = 1
     margin: Shared | CommonMargin | None = None
     load_rows: LoadShares = NO_SHARES
@@ -150,7 +152,8 @@ class FrictionModes:
                 begins = mode.reversal_speed > 0.0
                 floor = KEEPS * FASTER * mode.floor if begins else mode.floor
                 part = parts.get(friction.on.name, 0)
-                acting: Any = friction.sliding(mode.direction, floor, mode.side, part, mode.load_rows, begins)
+                law = begins or mode.turns
+                acting: Any = friction.sliding(mode.direction, floor, mode.side, part, mode.load_rows, law)
                 found = found.with_forces(on=name)
             else:
                 acting = friction.sticking(
@@ -403,6 +406,7 @@ def sliding_mode(
     k: int,
     side: int,
     floor: float,
+    turns: bool,
     before: FrictionMode | None,
     load: LoadShares,
     speed: float,
@@ -417,7 +421,8 @@ def sliding_mode(
     found : solution of the contact problem at this state
     k : index of the friction element in that solution
     side : side of the first surface, +1 or -1, on which slip components are smooth
-    floor : slip, m/s, below which the direction of the friction force is constant
+    floor : slip, m/s, below which the direction of the friction force does not follow that of slip
+    turns : as for `FrictionMode`
     before : previous state of the element, or None
     load : rows that determine the normal load
     speed : slip after the event, m/s, also where it counts as zero because it creeps
@@ -458,6 +463,7 @@ def sliding_mode(
         None,
         heading,
         floor,
+        turns,
         side,
         reversal_speed=floor if begins else 0.0,
         slip_direction=heading,

@@ -59,7 +59,8 @@ def friction_modes_after_event(
     rows : the r rows of gaps and slip components
     solution : solution of the contact problem
     slow : (r,) slip, m/s, below which friction counts as not slipping
-    keeps : (r,) slip, m/s; slip that falls below SLIP_FLOOR times this value, at least `slow`, keeps its direction
+    keeps : (r,) slip, m/s; below SLIP_FLOOR times this value, at least `slow`, friction does not follow the direction of
+        slip
     rates : (r,) rates of the rows after the change, m/s
     before : contact state before the change
     shares : loads expressed by multipliers
@@ -76,12 +77,15 @@ def friction_modes_after_event(
                 kept = float(keeps[element.rows].max()) * SLIP_FLOOR
                 if element.slip_direction is not None:
                     kept = min(kept, SLOWER * speed)
-                floor = max(SLIP_FLOOR * float(slow[element.rows].max()), kept)
+                least = SLIP_FLOOR * float(slow[element.rows].max())
+                floor, turns = max(least, kept), kept > least
                 load = shares.load_rows(k)
                 # Friction that begins to slide because contacts change does not alternate with sticking.
                 slid = former is not None and former.sticking_components is None
                 since = former.slides_since if slid else -np.inf if changed else t  # type: ignore[union-attr]
-                mode = sliding_mode(friction, element, solution, k, side, floor, former, load, speed, prescribed)
+                mode = sliding_mode(
+                    friction, element, solution, k, side, floor, turns, former, load, speed, prescribed
+                )
                 friction_modes[friction.name] = replace(mode, slides_since=since)
             continue
         independent = tuple(c for c, row in enumerate(element.rows) if solution.independent[row])

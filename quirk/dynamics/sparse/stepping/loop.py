@@ -24,7 +24,7 @@ from .event_sides import determine_signs
 from .method_kernels import close, needs_runge_kutta, replan, take
 from .run_state import PIECE_SIZE, Restart, RunState, Settings, StepOutcome, StepPosition
 from .singular_steps import ends_beside_singular, store_pivots
-from .step_control import accepted, advance_indices, choose_end, fixed_step_end, shortest, stalled
+from .step_control import accepted, advance_indices, choose_end, divided, fixed_step_end, shortest, stalled
 from .step_output import buffers_full, pauses, record_step, store_outputs
 
 
@@ -95,6 +95,8 @@ def try_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
         return StepOutcome.SUSPECT
     if settings.fixed > 0:
         if not error <= 1.0:
+            if divided(error, run, settings, h):
+                return StepOutcome.GONE_ON
             return StepOutcome.OFF_CONSTRAINTS if finite(run.y_new) else StepOutcome.NOT_FINITE
     elif not accepted(error, stepper.exponent, run, h):
         replan(mechanism, stepper, run, h, error < math.inf)

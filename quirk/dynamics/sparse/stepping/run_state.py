@@ -163,6 +163,7 @@ class Counts(Fields):
     stall : number of time steps since Clock.mark
     piece : index of the interval between breaks
     grid : number of completed time steps of fixed size
+    divisions : number of times that the present time step of fixed size has been halved
     search_delay : number of suspicious steps for which the search for jumps is still skipped
     fresh : 1 if the slope must be evaluated again
     happened : number of events since the last call of compiled code
@@ -190,6 +191,7 @@ class Counts(Fields):
     stall: int
     piece: int
     grid: int
+    divisions: int
     search_delay: int
     fresh: int
     happened: int

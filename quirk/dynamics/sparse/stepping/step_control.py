@@ -5,6 +5,8 @@ A break is a time at which the motion or its derivatives may jump; steps end at 
 
 from __future__ import annotations
 
+import math
+
 from quirk.integrators.adaptive import next_end
 from quirk.integrators.breaks import SMALLEST_STEP_ULPS
 from quirk.integrators.control import (
@@ -22,6 +24,9 @@ from .run_state import END, FIRST, HIGH, LOW, PIECE_SIZE, RunState, Settings
 
 # Smallest step size at time zero, s, where the spacing of floats gives no lower limit.
 LEAST = 1e-290
+# Maximum number of times that a step of fixed size is halved. Iterations that do not converge in a part of 1e-6 of the
+# step do not do so because the step is long.
+MOST_DIVISIONS = 20
 
 
 @kernel
@@ -53,6 +58,9 @@ def choose_end(settings: Settings, run: RunState) -> float:
         if abs(fixed_step_end(settings, run) - end) <= shortest(settings, run):
             clock.t_new = end
         clock.t_new = min(clock.t_new, clock.cap)
+        if run.counts.divisions > 0:
+            part = math.ldexp(settings.step, -run.counts.divisions)
+            clock.t_new = next_end(clock.t, part, clock.t_new, math.inf)
         return clock.t_new - clock.t
     end = min(end, clock.cap)
     clock.t_new = next_end(clock.t, clock.h, end, settings.max_step)
@@ -74,6 +82,23 @@ def fixed_step_end(settings: Settings, run: RunState) -> float:
     """Return the end time of the current fixed step, s, disregarding breaks and events."""
     n = run.counts.grid + 1
     return settings.end if n >= settings.fixed else settings.start + n * settings.step
+
+
+@kernel
+def divided(error: float, run: RunState, settings: Settings, h: float) -> bool:
+    """Return whether a step of fixed size is repeated in parts, because the iterations of its method do not converge.
+
+    `error` is that which the method returns: infinite if the step cannot be taken for another reason. h is the size of
+    the attempted step or part, s.
+    """
+    if error == math.inf:
+        return False
+    run.counts.rejected += 1
+    while run.counts.divisions < MOST_DIVISIONS:
+        run.counts.divisions += 1
+        if math.ldexp(settings.step, -run.counts.divisions) < 0.9 * h:
+            return True
+    return False
 
 
 @kernel
@@ -99,6 +124,7 @@ def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
 def advance_indices(settings: Settings, run: RunState) -> None:
     """Advance the indices of the interval between breaks and of the fixed step, if the run has reached their ends."""
     clock, counts = run.clock, run.counts
+    counts.divisions = max(counts.divisions - 1, 0)
     if settings.fixed > 0 and clock.t >= fixed_step_end(settings, run) - shortest(settings, run):
         counts.grid += 1
     if clock.t >= run.pieces[PIECE_SIZE * counts.piece + END] and clock.t < settings.end:

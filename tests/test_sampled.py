@@ -591,3 +591,92 @@ def test_controllers_that_share_objects_go_on_sharing_them():
         other.advance_to(0.05 * k)
     other.advance_to(2.0)
     assert [one["rail"].travel, other["rail"].travel] == pytest.approx([end, end], abs=1e-9)
+
+
+class Sum:
+    """A sum of errors, which another controller reads."""
+
+    def __init__(self):
+        self.reset()
+
+    def reset(self):
+        self.value, self.past = 0.0, [0.0]
+
+    def __call__(self, t, state):
+        self.past.append(1.0 - state["rail"].travel)
+        self.value += 0.05 * self.past.pop(0)
+        return self.value
+
+
+class Reader:
+    def __init__(self, read):
+        self.read = read
+
+    def __call__(self, t, state):
+        return 5.0 * self.read.value
+
+
+class ReaderOfList(Reader):
+    def __init__(self, read):
+        self.read = [read]
+
+    def __call__(self, t, state):
+        return 5.0 * self.read[0].value
+
+
+class ReaderByMethod(Reader):
+    def __init__(self, read):
+        self.read = read.__getattribute__
+
+    def __call__(self, t, state):
+        return 5.0 * self.read("value")
+
+
+class Pushing(Reader):
+    """A function of a force that reads the memory of a controller."""
+
+    def __call__(self, t, state):
+        return [self.read.value, 0.0, 0.0]
+
+
+def reading(kind, period):
+    total, base = Sum(), cart(speed=0.0)
+    parts = [Sampled("sum", 0.05, total, inputs=["motor"])]
+    if kind is Pushing:
+        parts += [quirk.Force("push", base["cart"], Pushing(total))]
+    else:
+        parts += [
+            quirk.JointForce("push", base["rail"], 0.0),
+            Sampled("reader", period, kind(total), inputs=["push"]),
+        ]
+    return base.with_parts(*parts)
+
+
+@pytest.mark.parametrize("period", [0.05, 0.03])
+@pytest.mark.parametrize("kind", [Reader, ReaderOfList, ReaderByMethod, Pushing])
+def test_functions_read_the_memory_of_a_controller_of_their_run(kind, period):
+    exact = quirk.simulate(reading(kind, period), 1.0)["rail"].travel[-1]
+    system = reading(kind, period)
+    first, second = quirk.Run(system), quirk.Run(system)
+    for k in range(100):
+        first.advance(0.01)
+        second.advance(0.003)
+        assert second["rail"].travel < first["rail"].travel or k < 10
+    assert first["rail"].travel == pytest.approx(exact, abs=1e-9)
+    first.advance(0.1)
+    second.advance_to(1.0)
+    assert second["rail"].travel == pytest.approx(exact, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", [Reader, ReaderOfList, ReaderByMethod, Pushing])
+def test_pickled_memory_that_another_controller_reads(kind):
+    exact = quirk.simulate(reading(kind, 0.03), 1.0)["rail"].travel[-1]
+    system = reading(kind, 0.03)
+    run, other = quirk.Run(system), quirk.Run(system)
+    run.advance(0.5)
+    pickled = pickle.dumps(run.save())
+    for following in (run, other, quirk.Run(system), quirk.Run(reading(kind, 0.03))):
+        following.restore(pickle.loads(pickled))
+        following.advance(0.5)
+        assert following["rail"].travel == pytest.approx(exact, abs=1e-9)
+    assert quirk.simulate(system, 1.0)["rail"].travel[-1] == pytest.approx(exact, abs=1e-9)

@@ -25,7 +25,7 @@ _present: dict[int, weakref.ref[ControllerMemory]] = {}
 def memories_of(sampled: Sequence[Sampled]) -> list[ControllerMemory]:
     """Return the memory of each sampled function of a run; methods of one object share one memory."""
     by_holder: dict[int, ControllerMemory] = {}
-    holders = [_holder(one.function) for one in sampled]
+    holders = [holder_of(one.function) for one in sampled]
     for one, holder in zip(sampled, holders, strict=True):
         by_holder.setdefault(id(holder), ControllerMemory(holder, f"{one}", bool(one.user_functions)))
     return [by_holder[id(holder)] for holder in holders]
@@ -64,6 +64,11 @@ class ControllerMemory:
         """The memory of the run whose attributes the object has at present."""
         found = _present.get(id(self.holder))
         return None if found is None else found()
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the state of the object in this run is known, although other runs may have called it."""
+        return not self._refusal
 
     def begin(self, memo: dict[int, Any]) -> None:
         """Let the object belong to this run, which begins with its present attributes, and call its method `reset`.
@@ -154,7 +159,7 @@ class ControllerMemory:
         self._refusal = f"{self._title}: another run has called its function since, which {why}"
 
 
-def _holder(function: Any) -> Any:
+def holder_of(function: Any) -> Any:
     """Return the object whose attributes are the state of a function: for a method, the object that it is bound to."""
     return function.__self__ if isinstance(function, types.MethodType) else function
 

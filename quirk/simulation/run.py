@@ -160,6 +160,7 @@ class Run:
             self._watched, options, pausing=True, prepare=self._serve,
         )  # fmt: skip
         self._start, self._end = start, settings.end
+        self._sampler.reset()
         self._identity = RunIdentity(
             system, self._watched, {name: options[name] for name in DISTINCT} | {"inputs": list(self.inputs)}
         )
@@ -594,6 +595,7 @@ class Run:
 
         A function whose values have changed runs in Python from now on.
         """
+        self._sampler.enter()
         functions = self._outside.changed_functions()
         if functions:
             self._factory.in_python += functions

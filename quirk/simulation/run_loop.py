@@ -124,6 +124,7 @@ class _SimulatedRun:
             self.run = run = started_run(system, self._state, factory, self._checkpoint)
             if isinstance(run, HybridRun):
                 functions = other_called_functions(system, factory.events)
+                sampler.reset()
                 sampler.begin(run, sampler.inputs.serve, functions, factory.in_python)
             self._started = time.perf_counter()
             self._line = ProgressLine.shown(progress, settings.start, settings.end)

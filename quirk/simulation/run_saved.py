@@ -20,12 +20,15 @@ from ..forces.stick_slip import StickSlip
 from ..functions.digest import digest
 from ..result.segment_records import described_part, rebuilt_part
 from ..system.system import System
+from .controller_memory import holder_of
 from .identity import PartDigests, system_digest
 
 # Maximum number of differences that the error of `restore` names.
 MOST_NAMED = 3
 # Name, in error messages, of the digest of names and kinds of all parts.
 LISTED = "the parts of the system"
+# Second part of the name of the object with the function of a `Sampled`.
+CONTROLLER = "controller"
 
 
 class SavedRun:
@@ -53,7 +56,7 @@ class SavedRun:
         Raises
         ------
         InputError
-            If an object added to the run by an event function cannot be pickled.
+            If an attribute of a controller, or an object added to the run by an event function, cannot be pickled.
         """
         return {
             "time": self.time,
@@ -72,8 +75,8 @@ class SavedRun:
             _Writer(stream, self._names).dump(self._content)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise InputError(
-                f"SavedRun: what a function of an event has put into the run cannot be pickled ({error}): give such "
-                "parts as actions, not by functions"
+                f"SavedRun: it cannot be pickled ({error}): let controllers have attributes that can be pickled, and "
+                "give parts that an event puts into the run as actions, not by functions"
             ) from error
         return stream.getvalue()
 
@@ -157,7 +160,9 @@ class RunIdentity:
 
 
 class PartNames:
-    """Names of all objects to which a snapshot refers: bodies, constraints, forces, events, and objects in actions.
+    """Names of all objects to which a snapshot refers.
+
+    They are bodies, constraints, forces, events, objects in actions, and objects with sampled functions.
 
     Sliding or sticking friction has no name; it is identified by a description of the friction element and its state.
 
@@ -171,6 +176,7 @@ class PartNames:
         self._system = system
         self._named: dict[Any, Any] = {part.name: part for part in system}
         self._named.update((event.name, event) for event in events)
+        self._named.update(((one.name, CONTROLLER), holder_of(one.function)) for one in system.sampled)
         for place, action in replacing_actions(events):
             self._named[place] = action.motion if isinstance(action, Follow) else action.force
         for constraint in system.constraints:

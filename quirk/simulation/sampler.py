@@ -84,10 +84,25 @@ class Sampler:
         self._plant: CompiledModel | None = None
         self._titles: tuple[str, ...] = ()
 
+    def reset(self) -> None:
+        """Let the objects with sampled functions belong to the run that begins, and call their methods `reset`."""
+        memo = copies_of(self._memories)
+        for memory in dict.fromkeys(self._memories):
+            memory.begin(memo)
+
+    def enter(self) -> None:
+        """Give the objects with sampled functions the attributes that they have in this run.
+
+        It is called before functions of the run, which may all read these attributes.
+        """
+        for memory in self._memories:
+            if memory.is_kept:
+                memory.enter()
+
     def begin(
         self, run: HybridRun, serve: Callable[[Solver], None], functions: list[Any], in_python: list[Any]
     ) -> None:
-        """Call the `reset` of all functions, and then the functions, at the start of a run.
+        """Call the functions at the start of a run, after `reset`.
 
         Parameters
         ----------
@@ -100,9 +115,6 @@ class Sampler:
         run.following = self.followed
         if not self._sampled:
             return
-        memo = copies_of(self._memories)
-        for memory in dict.fromkeys(self._memories):
-            memory.begin(memo)
         observers = Observers(serve, functions, in_python)
         self._state = SampledState(Present(self.system, run, observers))
         self._violations_at = PresentViolations(self.system, run, observers)
@@ -217,7 +229,8 @@ class Sampler:
         """Return the present inputs of the sampled function with index `k`, one value for each input."""
         sampled, t = self._sampled[k], self._instant(k)
         title = f"{sampled}, at t = {t:.9g} s"
-        self._memories[k].enter()
+        self.enter()
+        self._memories[k].enter()  # raises an error for attributes that could not be kept
         switches = self.system.switches
         try:
             returned = self._functions[k](t, self._state)

@@ -449,3 +449,13 @@ def test_slip_that_turns_fast_between_outputs(seed):
     # Errors of slip, over the slip that is left, turn the force.
     np.testing.assert_allclose(at["rub"].force(), expected["rub"].force()[1:6], atol=2e-5)
     assert not at["rub"].sticking.any()
+
+
+def test_impacts_have_no_work_where_contacts_only_rest():
+    ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[0, 0, 0.1])
+    floor = quirk.Contact(
+        "floor", quirk.GROUND, ball, on_i=quirk.surface.plane(), on_j=quirk.surface.sphere(0.1), restitution=0.5
+    )
+    result = quirk.simulate(quirk.System([ball, floor], gravity=[0, 0, -9.81]), 1.0, output=0.5)
+    assert result.power.work["impacts"].tolist() == [0.0, 0.0, 0.0]
+    assert result.at(0.25).power.work["impacts"].tolist() == [0.0]

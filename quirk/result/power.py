@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..bodies.rotation import matrix, unit
+from ..constraints.unilateral import Unilateral
 from ..dynamics.model.energy import gravity_energy, kinetic_energy
 from ..errors import OutputWarning, UnknownNameError, outside
 from ..util.misuse import explained
@@ -32,7 +33,8 @@ class Power(Mapping[str, np.ndarray]):
     Attributes
     ----------
     of : powers as a dict
-    work : work (nt,), J, of each force and constraint since the first output, and of "impacts", if there were any
+    work : work (nt,), J, of each force and constraint since the first output, and of "impacts" in systems with
+        contacts, stops or ropes, or if an event has changed velocities.
         An OutputWarning is issued if the first output is later than the start of the run.
         The work of gravity and of elements that only store energy is minus the change of the stored energy, without
         jumps at events. All other work is integrated with the motion, to the tolerance of the run. Where drivers share
@@ -154,7 +156,8 @@ def power_of(
 
     def usual() -> tuple[dict[str, np.ndarray], float]:
         work, uncertainty = work_of(result, of, stored)
-        return work | work_of_impacts(result, kinetic), uncertainty
+        impacts = work_of_impacts(result, kinetic)
+        return work | ({} if impacts is None else {IMPACTS: impacts}), uncertainty
 
     done = usual if compute_work is None else compute_work
     return Power(of, done, kinetic, stored, run, _late_output(result) if run is None else None)
@@ -192,10 +195,11 @@ def work_of(
     return work, float(np.abs((found - coarser).sum(axis=1)).max(initial=0.0))
 
 
-def work_of_impacts(result: Result, kinetic: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the work (nt,), J, of all impacts since the first time, in a dict that is empty without impacts.
+def work_of_impacts(result: Result, kinetic: np.ndarray) -> np.ndarray | None:
+    """Return the work (nt,), J, of all impacts since the first time, or None for a system without impacts.
 
     `kinetic` (nt,) is the kinetic energy (J), which jumps at impacts.
     """
     done = jumps(result.time, kinetic)
-    return {IMPACTS: done} if done.any() else {}
+    pushes = any(isinstance(constraint, Unilateral) for constraint in result.system.constraints)
+    return done if pushes or done.any() else None

@@ -60,9 +60,7 @@ class PendingContacts:
         contact_state = run.contact_state
         if gaps is not None:
             with suppress(SwitchingError):  # of a gap that has become negative: the next step raises it
-                contact_state = self._contacts.after_gap_jump(
-                    t, y[0], angles, run.configuration, contact_state, gaps
-                )
+                contact_state = self._contacts.after_gap_jump(t, y[0], angles, run.configuration, contact_state, gaps)
         try:
             outcome = self._contacts.resolve_impacts(t, y[0], angles, run.configuration, contact_state)
         except SwitchingError as error:

@@ -53,7 +53,7 @@ def draw_balance(sheet: Sheet, result: Result) -> None:
         ("dissipated by forces", power.dissipated + supplied),
         *([("work of motors and prescribed loads", supplied)] if supplies else []),
         ("work of constraints", put_in),
-        *([("work of impacts", work[IMPACTS])] if IMPACTS in work else []),
+        *([("work of impacts", work[IMPACTS])] if IMPACTS in work and work[IMPACTS].any() else []),
     ):
         energies.plot(result.time, values, label=label)
     sheet.finish(energies, "energy since the start", "Energy", "J", "")

@@ -83,9 +83,7 @@ def friction_modes_after_event(
                 # Friction that begins to slide because contacts change does not alternate with sticking.
                 slid = former is not None and former.sticking_components is None
                 since = former.slides_since if slid else -np.inf if changed else t  # type: ignore[union-attr]
-                mode = sliding_mode(
-                    friction, element, solution, k, side, floor, turns, former, load, speed, prescribed
-                )
+                mode = sliding_mode(friction, element, solution, k, side, floor, turns, former, load, speed, prescribed)
                 friction_modes[friction.name] = replace(mode, slides_since=since)
             continue
         independent = tuple(c for c, row in enumerate(element.rows) if solution.independent[row])

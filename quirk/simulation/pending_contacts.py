@@ -20,9 +20,9 @@ from .hybrid.run_factory import RunFactory
 class PendingContacts:
     """Contacts and friction of a run after its inputs or functions have changed and before it is advanced.
 
-    When an input or a function changes, resting contacts may open and sticking friction may slip. The run determines this only when
-    it is advanced; loads and accelerations that are read before then are evaluated with the contacts and friction
-    computed here. Solvers and gap functions are separate from those of the run, which is not changed.
+    When an input or a function changes, resting contacts may open and sticking friction may slip. The run determines
+    this only when it is advanced; loads and accelerations that are read before then are evaluated with the contacts and
+    friction computed here. Solvers and gap functions are separate from those of the run, which is not changed.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class FrictionMode:
     load_rows : rows on which the normal load depends, as `shares` of `Friction.sliding`; of contacts if they slide
     direction : (d,) unit vector along the slip at the start of sliding
     floor : slip, m/s, below which the direction of the friction force is constant, or that of the onset of sliding
-    turns : whether the direction below `floor` follows the law of the onset of sliding, as fixed steps do not resolve it
+    turns : whether the direction below `floor` follows the law of the onset of sliding, in runs with fixed steps
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
     reversal_speed : reverse slip, m/s, at which the bodies come to rest, or slide in the opposite direction
     creep : slip, m/s, beyond which a sticking element starts to slide because drivers prescribe the slip or rows are no

@@ -59,8 +59,7 @@ def friction_modes_after_event(
     rows : the r rows of gaps and slip components
     solution : solution of the contact problem
     slow : (r,) slip, m/s, below which friction counts as not slipping
-    keeps : (r,) slip, m/s; below SLIP_FLOOR times this value, at least `slow`, friction does not follow the direction of
-        slip
+    keeps : (r,) slip, m/s; below SLIP_FLOOR times this value, at least `slow`, friction has not the direction of slip
     rates : (r,) rates of the rows after the change, m/s
     before : contact state before the change
     shares : loads expressed by multipliers

@@ -24,7 +24,7 @@ REST_SPEED = 1e-6
 # Speeds below this fraction of the speed after a free fall over the length of the system count as round-off, even if
 # all bodies are at rest.
 STILL = 1e-15
-# Number of fixed steps in which friction would stop the slip below which its direction follows that of slip with a delay.
+# Number of fixed steps in which friction would stop the slip below which its direction follows slip with a delay.
 STEPS_TO_STOP = 2.0
 # Ratio of the accelerations of slip in two directions by the same force from which on a body counts as slender.
 SLENDER = 4.0

@@ -136,3 +136,17 @@ def test_slip_that_a_guide_blocks_in_one_direction_gives_no_warning():
         warnings.simplefilter("error", quirk.StiffnessWarning)
         found = quirk.simulate(system, 1.0, output=[1.0], method="RK4", step=1e-3)
     np.testing.assert_allclose(found["puck"].position[-1, 0], 1.0 / 6.0, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::quirk.StiffnessWarning")
+def test_an_error_of_slender_bodies_says_what_helps():
+    """A flywheel on a thin pin: friction turns its slip a thousand times faster than it stops the wheel."""
+    rotor = quirk.Body("rotor", 1.0, [0.1, 0.1, 0.1], velocity=[0, 0, 0.5], angular_velocity=[0, 0, 1.0])
+    shaft = quirk.Cylindrical("shaft", GROUND, rotor, point=[0, 0, 0], axis="z")
+    friction = quirk.Friction("friction", shaft, 0.3, radius=0.01)
+    push = quirk.Force("push", rotor, [0, 0, Motion.sinusoid(1.0, 2.0)])
+    system = quirk.System([rotor, shaft, friction, push], gravity=[9.81, 0, 0])
+    found = quirk.simulate(system, 6.0, output=[6.0])
+    assert found["friction"].sticking[-1] and len(found.events) == 1
+    with pytest.raises(quirk.SimulationError, match='"friction": each causes the next at once; leave out "step"'):
+        quirk.simulate(system, 6.0, output=[6.0], method="RK4", step=1e-3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Collection
 
 from quirk.integrators import IntegrationError
 
@@ -15,16 +16,21 @@ class EventCounter:
 
     Parameters
     ----------
-    sources : number of events and contacts of the run; each may occur a few times at the same instant
+    events : names of the events of the run
+    contacts : number of contacts and friction elements
+    fixed : whether the run has fixed steps
+
+    Events and contacts may each occur a few times at the same instant.
 
     Attributes
     ----------
     occurrences : number of occurrences of each event, by name
     """
 
-    def __init__(self, sources: int) -> None:
+    def __init__(self, events: Collection[str], contacts: int, *, fixed: bool) -> None:
         self.occurrences: Counter[str] = Counter()
-        self._recent: deque[tuple[float, str]] = deque(maxlen=MOST_AT_ONCE + 4 * sources)
+        self._events, self._fixed = frozenset(events), fixed
+        self._recent: deque[tuple[float, str]] = deque(maxlen=MOST_AT_ONCE + 4 * (len(events) + contacts))
 
     def count(self, t: float, name: str, duration: float) -> None:
         """Count an event called `name` at time t (s) of a run that lasts `duration` (s).
@@ -40,10 +46,16 @@ class EventCounter:
         if len(self._recent) == self._recent.maxlen and t - since <= AT_ONCE * duration:
             count, most = len(self._recent), Counter(event for _, event in self._recent).most_common(1)[0][0]
             raise IntegrationError(
-                f'{count} events within {t - since:.1e} s, most of them "{most}": each causes the next '
-                "at once; let the action change more, or give the event a direction",
+                f'{count} events within {t - since:.1e} s, most of them "{most}": each causes the next at once'
+                f"{self._advice(most)}",
                 t,
             )
+
+    def _advice(self, name: str) -> str:
+        """Return what may help if the event or contact `name` occurs without end, for the error message."""
+        if name in self._events:
+            return "; let the action change more, or give the event a direction"
+        return '; leave out "step", or make it shorter' if self._fixed else ""
 
     @property
     def recent(self) -> list[tuple[float, str]]:

@@ -68,7 +68,8 @@ class EventProcessor:
         for part in (*factory.events, *self.contacts.parts):
             factory.check_located(f"{part}")
         self.contact_state = ContactState()
-        self.counter = EventCounter(len(factory.events) + len(self.contacts))
+        fixed = factory.settings.step > 0
+        self.counter = EventCounter([event.name for event in factory.events], len(self.contacts), fixed=fixed)
         self.happenings: list[EventRecord] = []
 
     def process(

@@ -166,9 +166,9 @@ class EventProcessor:
         before, contact_state = event_state, self.contact_state
         event_state = self.settle_contacts(event_state, angles, keys)
         # Ignore internal events: slip speed increased, load redistributed among contacts, contact moved to an edge,
-        # contact without load far from the surface, or contact that creeps.
+        # contact without load far from the surface, or contact that creeps. Friction may stick at such an event, too.
         jumps = [key for key in keys if key[2] in ("border", "apart") or self.contacts.creeps(key)]
-        keys = [key for key in keys if not self._internal(key)]
+        keys = [key for key in keys if self._has_stuck(key[0], contact_state) or not self._internal(key)]
         if event_state.impulse:
             name = keys[0][0] if keys else self.contacts.first_name(event_state.impulse)
             self._count(event_state.t, name)
@@ -209,6 +209,16 @@ class EventProcessor:
         for name, direction in changes:
             self._count(after.t, name)
             self.happenings.append(EventRecord(after.t, name, direction, *energies))
+
+    def _has_stuck(self, name: str, before: ContactState) -> bool:
+        """Whether the friction `name`, which slid in the contact state `before`, sticks now."""
+        former, now = before.friction.get(name), self.contact_state.friction.get(name)
+        return (
+            former is not None
+            and now is not None
+            and former.sticking_components is None
+            and now.sticking_components is not None
+        )
 
     def _internal(self, key: tuple[str, int, str]) -> bool:
         """Whether the zero of an event function only changes which functions are monitored, so that it is not reported.

@@ -88,6 +88,38 @@ def plate(seed):
     return quirk.System(parts, gravity=[0, 0, -9.81])
 
 
+def plate_on_a_table(seed):
+    """A square plate on four corners, on a table that is driven about the vertical axis."""
+    rng = np.random.default_rng(seed)
+    top = quirk.Body("top", 10.0, [1.0, 1.0, 1.0])
+    axle = quirk.Revolute("axle", GROUND, top, point=[0, 0, 0], axis="z")
+    drive = quirk.Drive("drive", axle, Motion.polynomial([0, rng.uniform(-1, 1), rng.uniform(-0.3, 0.3)]))
+    body = quirk.Body.box(
+        "body", rng.uniform(0.5, 3), [0.4, 0.4, 0.04], position=[*rng.uniform(-0.5, 0.5, 2), 0.02],
+        velocity=[*rng.uniform(-0.3, 0.3, 2), 0], angular_velocity=[0, 0, rng.uniform(-2, 2)],
+    )  # fmt: skip
+    parts = [top, axle, drive, body]
+    for k, (x, y) in enumerate([(1, 1), (1, -1), (-1, 1), (-1, -1)]):
+        corner = quirk.surface.point([0.2 * x, 0.2 * y, -0.02])
+        contact = quirk.Contact(f"corner {k}", top, body, on_i=quirk.surface.plane(), on_j=corner)
+        parts += [contact, quirk.Friction(f"friction {k}", contact, 0.3, static=0.4)]
+    system = quirk.System(parts, gravity=[0, 0, -9.81])
+    system.assemble()
+    return system
+
+
+@pytest.mark.parametrize("method", ["RadauIIA9", "RK4"])
+def test_all_corners_of_a_plate_stop_in_one_event(method):
+    for seed in range(6):
+        system = plate_on_a_table(seed)
+        exact = quirk.simulate(system, 1.0, output=[1.0])
+        found = quirk.simulate(system, 1.0, output=[1.0], method=method, step=5e-4)
+        assert len(found.events) == len(exact.events) == 1, seed
+        np.testing.assert_allclose(found.events.time, exact.events.time, atol=1e-3, err_msg=f"{seed}")
+        assert all(found[f"friction {k}"].sticking[-1] for k in range(4)), seed
+        np.testing.assert_allclose(found["body"].position[-1], exact["body"].position[-1], atol=1e-7, err_msg=f"{seed}")
+
+
 @pytest.mark.parametrize("method", ["RadauIIA9", "RK4"])
 @pytest.mark.parametrize("kind", [ellipsoid, plate])
 def test_errors_of_bodies_that_turn_while_they_slide_fall_with_the_step(kind, method):

@@ -316,3 +316,16 @@ def test_a_ball_joint_that_slips_from_the_start_does_not_stick():
         friction = quirk.JointFriction("friction", joint, coulomb=1.0, sticking=True)
         result = quirk.simulate(quirk.System([body, joint, friction], gravity=G), 0.1, output=0.05)
         assert not result["friction"].sticking.any()
+
+
+def test_the_event_is_listed_at_which_a_tumbling_body_stops():
+    """Also where the direction of its slip is renewed at the same instant."""
+    cases = [([0.291, 0.298, 0.374], [1.7, -1.2, 1.8])]
+    rng = np.random.default_rng(3)
+    cases += [(np.sort(rng.uniform(0.2, 0.38, 3)), rng.uniform(-3, 3, 3)) for _ in range(20)]
+    for inertia, spin in cases:
+        body, ball = rotor(inertia, angular_velocity=spin)
+        system = quirk.System([body, ball, quirk.JointFriction("brake", ball, coulomb=1.0, sticking=True)])
+        result = quirk.simulate(system, 3.0, output=[3.0])
+        assert result["brake"].sticking[-1]
+        assert [event.direction for event in result.events] == [-1], (inertia, spin)

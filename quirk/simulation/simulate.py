@@ -72,7 +72,7 @@ def simulate(
         velocity and angular velocity; default 1e-9 and 1e-12.
     step : float
         Fixed step size, s. Steps are divided at events and `breaks` and, with "RadauIIA9", where its iterations do not
-        converge.
+        converge while friction slides.
     output : float or list of times
         Interval between output states, s, or the output times (s) from `start` on; default: every step.
     initial_state : State

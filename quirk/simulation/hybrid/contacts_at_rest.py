@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,13 @@ from quirk.forces.stick_slip import StickSlip
 from .contact_rows import ContactRows
 from .contact_states import CLOSED_GAP, ContactState, opening_threshold
 from .creeping_gaps import CREEPS
-from .friction_after_event import creeping_rows, creeps_on, friction_modes_after_event, without_creep
+from .friction_after_event import (
+    creeping_rows,
+    creeps_on,
+    friction_modes_after_event,
+    pair_of_bodies,
+    without_creep,
+)
 from .frictional_contact import FrictionalContactSolver
 from .shared_contact_loads import SharedContactLoads
 from .speed_limits import ContactInstant, slip_limit, slip_resolved_by_steps
@@ -71,10 +77,7 @@ class ContactsAtRest:
         keeps = np.maximum(slow, slip_resolved_by_steps(instant, y, rows) / SLIP_FLOOR)
         at_limit = [name for key in triggered if key[2] == "cone" for name in contact_state.elements_at_limit(key[0])]
         ended = {name for name, _, kind in triggered if kind in ("slip", "passes")}
-        still = slow.copy()  # slip across a direction that has been kept counts as zero
-        for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
-            if friction.name in ended:
-                still[element.rows] = keeps[element.rows]
+        still = _still(rows, ended, slow, keeps)
         # Friction elements that gather speed together reach it one after another.
         sliding = {
             name: mode
@@ -189,6 +192,27 @@ class ContactsAtRest:
         return loaded, frozenset(
             point.key for c, point in enumerate(points) if w[c] <= rest[c] and point.constraint.name not in loaded
         )
+
+
+def _still(rows: ContactRows, ended: Collection[str], slow: np.ndarray, keeps: np.ndarray) -> np.ndarray:
+    """Return the slip (r,), m/s over SLIP_FLOOR, below which friction counts as not slipping at an event.
+
+    It is `keeps`, (r,), for the friction elements `ended`, whose component of slip ahead has vanished: the component
+    across is slip that fixed steps do not resolve. If all slip between two bodies is as slow as that, they come to rest
+    together. For other friction it is `slow`, (r,).
+    """
+    still, pairs = slow.copy(), [pair_of_bodies(friction) for friction in rows.friction_elements]
+    frictions = list(zip(rows.elements, rows.friction_elements, pairs, strict=True))
+    slips = {
+        pair
+        for element, _, pair in frictions
+        if np.linalg.norm(rows.kinematics.rate[element.rows]) > SLIP_FLOOR * keeps[element.rows].max()
+    }
+    stop = {pair for _, friction, pair in frictions if friction.name in ended and pair not in slips}
+    for element, friction, pair in frictions:
+        if friction.name in ended or pair in stop:
+            still[element.rows] = keeps[element.rows]
+    return still
 
 
 def _with_loads_that_return(modes: ContactModes, rows: ContactRows, returning: Sequence[int]) -> ContactModes:

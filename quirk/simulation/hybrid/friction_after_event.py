@@ -104,7 +104,7 @@ def friction_modes_after_event(
         ):
             creep = 0.0  # the stop holds the joint as long as it is closed
         elif len(independent) < len(element.rows) and (
-            element.contact is None or _pair_of_bodies(friction) not in resting_pairs
+            element.contact is None or pair_of_bodies(friction) not in resting_pairs
         ):
             limit = float(slow[element.rows].max())
             shortest = SHORT_SLIDING * REST_SPEED * rows.length / limit
@@ -220,9 +220,10 @@ def _pairs_at_relative_rest(rows: ContactRows, solution: ContactModes) -> set[fr
     for element, friction in zip(rows.elements, rows.friction_elements, strict=True):
         if element.contact is not None:
             kept = solution.independent[[element.contact, *element.rows]]
-            held[_pair_of_bodies(friction)] += int(kept.sum())
+            held[pair_of_bodies(friction)] += int(kept.sum())
     return {pair for pair, count in held.items() if count == FREEDOMS}
 
 
-def _pair_of_bodies(friction: StickSlip) -> frozenset[str]:
+def pair_of_bodies(friction: StickSlip) -> frozenset[str]:
+    """Return the names of the two bodies between which friction acts."""
     return frozenset(body.name for body in friction.bodies)

@@ -49,8 +49,14 @@ def noise(settings: Settings, run: RunState, e: int) -> float:
 
     It is at least the round-off of the positions or velocities of the system, because constraints or friction may hold
     the quantity at the level of its event up to this round-off. If the last step ended at an event but fell short of
-    its zero, it is also at least twice the remaining distance.
+    its zero, it is also at least twice the remaining distance. It is larger for a function that is held at zero.
     """
+    return max(round_off(settings, run, e), at(run.watched.held, e))
+
+
+@kernel
+def round_off(settings: Settings, run: RunState, e: int) -> float:
+    """Return the `noise` of event function e as if it were not held at zero, in the unit of the function."""
     least = max(relative_noise(settings, run.watched, e), ROUND_OFF * scale_at_rest(settings, run, e))
     return max(least, at(run.watched.tolerance, e), 2.0 * at(run.watched.missing, e))
 

@@ -109,6 +109,7 @@ class WatchedTables(NamedTuple):
         negative if actions of further events at the same instant may have changed the state since
     missing : (Q,) magnitude at the start of the step of a function that has just crossed zero in an event, if the step
         before ended short of this zero, by inaccuracy, else 0
+    held : (Q,) magnitude below which a function counts as zero that has been held at zero since its event, else 0
     tolerance : (Q,) largest magnitude that counts as round-off, in addition to that of positions and velocities
     """
 
@@ -137,6 +138,7 @@ class WatchedTables(NamedTuple):
     hit: np.ndarray
     at_speed: np.ndarray
     missing: np.ndarray
+    held: np.ndarray
     tolerance: np.ndarray
 
 

@@ -101,14 +101,18 @@ def determine_signs(mechanism: Mechanism, settings: Settings, run: RunState) -> 
         own, speed = watched.at_speed[e] > 0.0, abs(watched.at_speed[e])
         watched.at_speed[e] = -speed
         crossed = speed > 0.0 and abs(g) <= AT_ZERO_STILL * watched.scale[e]
-        if still or crossed:
-            if speed > 0.0 and math.isnan(rate):
+        held, watched.held[e] = watched.held[e] > 0.0 and abs(g) <= watched.held[e], 0.0
+        if still or crossed or held:
+            if (speed > 0.0 or held) and math.isnan(rate):
                 rate = rate_ahead(mechanism, settings, run, e)
             # The rate of a quantity that is held constant, such as the gap of a closed contact, is round-off and is
             # ignored.
             moves = abs(rate) * (clock.requested - settings.start) > noise(settings, run, e)
             if moves and abs(rate) > HELD * speed:
                 watched.side[e] = sign(rate)
+            elif crossed or held:
+                watched.held[e] = AT_ZERO_STILL * watched.scale[e]
+                watched.side[e] = before
             elif speed > 0.0 and abs(g) > 0.5 * noise(settings, run, e):  # so that round-off keeps its sign
                 watched.side[e] = sign(g)
             else:

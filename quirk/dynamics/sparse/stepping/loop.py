@@ -95,7 +95,7 @@ def try_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
         return StepOutcome.SUSPECT
     if settings.fixed > 0:
         if not error <= 1.0:
-            if divided(error, run, settings, h):
+            if divided(mechanism, error, run, settings, h):
                 return StepOutcome.GONE_ON
             return StepOutcome.OFF_CONSTRAINTS if finite(run.y_new) else StepOutcome.NOT_FINITE
     elif not accepted(error, stepper.exponent, run, h):

@@ -85,13 +85,14 @@ def fixed_step_end(settings: Settings, run: RunState) -> float:
 
 
 @kernel
-def divided(error: float, run: RunState, settings: Settings, h: float) -> bool:
+def divided(mechanism: Mechanism, error: float, run: RunState, settings: Settings, h: float) -> bool:
     """Return whether a step of fixed size is repeated in parts, because the iterations of its method do not converge.
 
-    `error` is that which the method returns: infinite if the step cannot be taken for another reason. h is the size of
-    the attempted step or part, s.
+    This happens where friction slides, whose direction turns fast. Otherwise steps are too long for the motion. `error`
+    is that which the method returns: infinite if the step cannot be taken for another reason. h is the size of the
+    attempted step or part, s.
     """
-    if error == math.inf:
+    if not error < math.inf or mechanism.frictions.element.shape[0] == 0:
         return False
     run.counts.rejected += 1
     while run.counts.divisions < MOST_DIVISIONS:

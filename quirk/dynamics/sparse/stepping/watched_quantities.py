@@ -164,6 +164,7 @@ class EventMonitor:
             hit=np.zeros(count, dtype=np.int64),
             at_speed=np.zeros(count),
             missing=np.zeros(count),
+            held=np.zeros(count),
             tolerance=np.array([guard.tolerance for guard in self.guards]),
         )
 
@@ -176,10 +177,10 @@ class EventMonitor:
         """Signs, rates and magnitudes of all event functions, by key.
 
         The entry of a function consists of its sign, the magnitude of its rate if it crosses zero at the current time,
-        its largest magnitude so far and its natural scale.
+        its largest magnitude so far, its natural scale, and the magnitude below which it counts as held at zero.
         """
         table = self.table
-        arrays = table.side, table.at_speed, table.scale, table.natural_scale
+        arrays = table.side, table.at_speed, table.scale, table.natural_scale, table.held
         known = zip(*(array.tolist() for array in arrays), strict=True)
         return {guard.key: one for guard, one in zip(self.guards, known, strict=True)}
 
@@ -191,8 +192,8 @@ class EventMonitor:
         """
         table = self.table
         for e, guard in enumerate(self.guards):
-            table.side[e], table.at_speed[e], table.scale[e], natural = sides.get(
-                guard.key, (float(guard.side_before), 0.0, 0.0, 0.0)
+            table.side[e], table.at_speed[e], table.scale[e], natural, table.held[e] = sides.get(
+                guard.key, (float(guard.side_before), 0.0, 0.0, 0.0, 0.0)
             )
             known = guard.dimension != Dimension.UNKNOWN
             table.natural_scale[e] = max(natural, abs(guard.level)) if known else 0.0

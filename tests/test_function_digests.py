@@ -38,6 +38,18 @@ class Law:
         return -self.k
 
 
+class Twice(Law):
+    def __init__(self, k):
+        super().__init__(k)
+        self.twice = 2.0
+
+    def __call__(self, t, x, v):
+        return self.twice * super().__call__(t, x, v)
+
+    def method(self, t, x, v):
+        return self.twice * Law.method(self, t, x, v)
+
+
 class Slots:
     __slots__ = ("k",)
 
@@ -119,6 +131,10 @@ def in_cycle(k):
 MAKERS = {
     "instance": Law,
     "bound method": lambda k: Law(k).method,
+    "method of a base": Twice,
+    "method of a class": lambda k: Twice(k).method,
+    "method called by its class": lambda k: over(Law(k), lambda x: Law.helped(x)),
+    "new objects beside an old one": lambda k: over(Law(k), lambda x: x.k + Law(0.0).k),
     "slots": Slots,
     "dataclass": Data,
     "list with attributes": several,

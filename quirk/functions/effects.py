@@ -116,8 +116,11 @@ class Effects:
         return bool(self.stored_slots & self.slots or self.remembered or (attributes and self._holders) or of_functions)
 
     def sets(self, owner: Any, name: str) -> bool:
-        """Whether the function sets the attribute `name` of an object, `owner`, whose attributes it reads."""
-        return name in self.stored_names and id(owner) in self.objects
+        """Whether the function sets the attribute `name` of an object, `owner`, whose attributes it reads.
+
+        Constructors set attributes of new objects.
+        """
+        return name in self._set_later and id(owner) in self.objects
 
     def fills(self, x: Any) -> bool:
         """Whether the function modifies the contents of the object x, by the name under which it reads it."""

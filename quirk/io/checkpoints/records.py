@@ -16,6 +16,7 @@ from quirk.dynamics.contact.impulse import Impulse
 from quirk.dynamics.model.joint_angles import Turns
 from quirk.dynamics.sparse.stepping.method_switching import MethodCosts
 from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
+from quirk.dynamics.sparse.stepping.watched_quantities import Side
 from quirk.errors import InputError
 from quirk.events import Event
 from quirk.integrators import Statistics
@@ -125,7 +126,7 @@ def of_restart_point(point: RestartPoint, system: System, events: Sequence[Event
 
 def restart_point_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) -> RestartPoint:
     """Return a restart point from the JSON data of `of_restart_point`."""
-    sides = {_key(key): _four(numbers) for key, *numbers in table["sides"]}
+    sides = {_key(key): _of_side(numbers) for key, *numbers in table["sides"]}
     h, grid, asked, *costs = table["pace"]  # earlier versions wrote three values
     return RestartPoint(
         float(table["t"]),
@@ -146,13 +147,13 @@ def statistics_of(table: Mapping[str, Any]) -> Statistics:
     return found
 
 
-def _four(numbers: Sequence[float]) -> tuple[float, float, float, float]:
-    """Return the sign, the rate and the two scales of an event function from a record.
+def _of_side(numbers: Sequence[float]) -> Side:
+    """Return an entry of `EventMonitor.sides` from a record.
 
-    Records of earlier versions of QuIRK do not contain the second scale, the natural scale; it is then zero.
+    Records of earlier versions of QuIRK do not contain the last numbers, which are then zero.
     """
-    side, rate, scale, *natural = map(float, numbers)
-    return side, rate, scale, natural[0] if natural else 0.0
+    side, rate, scale, natural, held = [*map(float, numbers), 0.0, 0.0][:5]
+    return side, rate, scale, natural, held
 
 
 def _key(key: Any) -> Any:

@@ -49,9 +49,10 @@ from .event_functions import (
     quantities_at,
 )
 
-# For event functions by key: sign, rate at a crossing that has just happened, largest magnitude so far, and natural
-# scale.
-Sides = Mapping[Hashable, tuple[float, float, float, float]]
+# For event functions by key: sign, rate at a crossing that has just happened, largest magnitude so far, natural scale,
+# and magnitude below which it counts as held at zero.
+Side = tuple[float, float, float, float, float]
+Sides = Mapping[Hashable, Side]
 
 
 # Crossings of one quantity at times that differ by less than this number of units in the last place are one crossing:

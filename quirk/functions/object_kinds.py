@@ -7,7 +7,7 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any
 
@@ -93,12 +93,25 @@ def has_hidden_contents(kind: type) -> bool:
 
 def attributes_of(x: Any) -> dict[str, Any]:
     """Return the attributes stored in a module, class or object itself, by name; inherited ones are excluded."""
-    found = dict(getattr(x, "__dict__", {}))
+    own = getattr(x, "__dict__", None)
+    found = dict(own) if isinstance(own, Mapping) else {}  # an object may answer to any name
     if not isinstance(x, types.ModuleType | type):
-        for base in type(x).__mro__:
-            slots = [(name, part) for name, part in vars(base).items() if isinstance(part, types.MemberDescriptorType)]
-            found.update((name, part.__get__(x)) for name, part in slots if hasattr(x, name))
+        found.update((name, slot.__get__(x)) for name, slot in slots_of(type(x)).items() if hasattr(x, name))
     return found
+
+
+def slots_of(kind: type) -> dict[str, types.MemberDescriptorType]:
+    """Return the slots of a class by the name of their attribute, including inherited ones."""
+    members = [pair for base in reversed(kind.__mro__) for pair in vars(base).items()]
+    return {name: slot for name, slot in members if isinstance(slot, types.MemberDescriptorType)}
+
+
+def built_in_base(kind: type) -> type | None:
+    """Return the first base class in machine code, such as `list`, whose objects have contents besides attributes."""
+    for base in kind.__mro__[:-1]:
+        if isinstance(vars(base).get("__new__"), types.BuiltinFunctionType):
+            return base
+    return None
 
 
 def acts_when_set(x: Any) -> bool:

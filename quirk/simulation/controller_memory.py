@@ -9,34 +9,102 @@ from __future__ import annotations
 import functools
 import types
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import InputError
 from ..events import Sampled
 from ..functions.effects import Effects
-from ..functions.object_kinds import attributes_of
+from ..functions.object_kinds import attributes_of, built_in_base, slots_of
+from .memory_copies import CopyError, copies
 
 # The memory of the run whose attributes an object has at present, by id of the object, which the memory keeps alive.
 _present: dict[int, weakref.ref[ControllerMemory]] = {}
 
 
-def memories_of(sampled: Sequence[Sampled]) -> list[ControllerMemory]:
-    """Return the memory of each sampled function of a run; methods of one object share one memory."""
-    by_holder: dict[int, ControllerMemory] = {}
-    holders = [holder_of(one.function) for one in sampled]
-    for one, holder in zip(sampled, holders, strict=True):
-        by_holder.setdefault(id(holder), ControllerMemory(holder, f"{one}", bool(one.user_functions)))
-    return [by_holder[id(holder)] for holder in holders]
+class ControllerMemories:
+    """Memory of all sampled functions of a run.
 
-
-def copies_of(memories: Iterable[ControllerMemory]) -> dict[int, Any]:
-    """Return a memo for `deepcopy` of the attributes of several objects with sampled functions of one run.
-
-    Objects that they share are copied once, and attributes that are one of these objects stay this object.
+    Parameters
+    ----------
+    sampled : sampled functions of the run; methods of one object share its memory
     """
-    return {id(memory.holder): memory.holder for memory in memories}
+
+    def __init__(self, sampled: Sequence[Sampled]) -> None:
+        by_holder: dict[int, ControllerMemory] = {}
+        holders = [holder_of(one.function) for one in sampled]
+        for one, holder in zip(sampled, holders, strict=True):
+            by_holder.setdefault(id(holder), ControllerMemory(holder, f"{one}", bool(one.user_functions), holders))
+        self._all = list(by_holder.values())
+        self._of_functions = [by_holder[id(holder)] for holder in holders]
+
+    def begin(self) -> None:
+        """Let the objects belong to this run, which begins with their present attributes, and call methods `reset`.
+
+        Other runs that use the objects continue with copies of the attributes.
+        """
+        users = [(memory.user, memory) for memory in self._all]
+        others = [user for user, memory in users if user is not None and user is not memory]
+        try:
+            for user, copy in zip(others, _copies(others, [user.attributes for user in others]), strict=True):
+                user.leave_with(copy)
+        except _UncopiedError as error:
+            for user in others:
+                user.refuse(
+                    f"{error.title}: another run has called its function since, which {error}, or give each run a "
+                    "system with its own"
+                )
+        for memory in self._all:
+            memory.begin()
+
+    def enter(self) -> None:
+        """Give the objects the attributes that they have in this run, except those that could not be kept."""
+        for memory in self._all:
+            if memory.is_kept:
+                memory.enter()
+
+    def enter_for(self, index: int) -> None:
+        """Give the object of the sampled function with this index its attributes, before it is called.
+
+        Raises
+        ------
+        InputError
+            If another run has called it since, and its state in this run could not be kept.
+        """
+        self._of_functions[index].enter()
+
+    def snapshot(self) -> list[dict[str, Any]]:
+        """Return copies of the attributes of each object in this run.
+
+        Raises
+        ------
+        InputError
+            If they cannot be copied.
+        """
+        for memory in self._all:
+            memory.check()
+        try:
+            return _copies(self._all, [memory.attributes for memory in self._all])
+        except _UncopiedError as error:
+            raise InputError(f"Run.save: the function of {error.title} {error}") from error
+
+    def recall(self, saved: Sequence[Mapping[str, Any]]) -> None:
+        """Give the objects the attributes of a snapshot."""
+        for memory, attributes in zip(self._all, _copies(self._all, saved), strict=True):
+            memory.replace(attributes)
+
+    def end(self) -> None:
+        """Leave the objects to other runs, with their present attributes."""
+        for memory in self._all:
+            memory.release()
+
+
+class _UncopiedError(Exception):
+    """Error raised if the memory of a controller cannot be copied, with the title of its sampled function."""
+
+    def __init__(self, reason: str, title: str) -> None:
+        super().__init__(reason)
+        self.title = title
 
 
 class ControllerMemory:
@@ -47,20 +115,30 @@ class ControllerMemory:
     holder : the object that is called or whose method is called, or a function without attributes of its own
     title : title of the sampled function, for error messages
     called : False for expressions, which have no state
+    fellows : the objects with sampled functions of the run
 
-    The argument `memo` of methods is shared by all memories of a run, see `copies_of`.
+    Attributes
+    ----------
+    obstacle : why the state cannot be copied as attributes, or ""
     """
 
-    def __init__(self, holder: Any, title: str, called: bool) -> None:
-        self.holder, self._title = holder, title
+    def __init__(self, holder: Any, title: str, called: bool, fellows: Sequence[Any]) -> None:
+        self.holder, self.title, self.fellows, self.obstacle = holder, title, fellows, ""
         without = not called or isinstance(holder, types.FunctionType | functools.partial)
-        self._has_attributes = not without and (hasattr(holder, "__dict__") or bool(attributes_of(holder)))
-        self._remembers = called and not self._has_attributes and Effects(holder).remembers
-        self._stored: dict[str, Any] = {}  # attributes of this run while the object has those of another run
+        self._has_attributes = not without and (hasattr(holder, "__dict__") or bool(slots_of(type(holder))))
+        base = built_in_base(type(holder))
+        if called and not self._has_attributes and Effects(holder).remembers:
+            self.obstacle = (
+                "reads variables that it sets itself: make it an object with a method __call__, which keeps them in "
+                "its attributes"
+            )
+        elif self._has_attributes and base is not None:
+            self.obstacle = f"is a {base.__name__}, whose contents are no attributes: let it have one as an attribute"
+        self._stored: Mapping[str, Any] = {}  # attributes of this run while the object has those of another run
         self._refusal = ""
 
     @property
-    def _user(self) -> ControllerMemory | None:
+    def user(self) -> ControllerMemory | None:
         """The memory of the run whose attributes the object has at present."""
         found = _present.get(id(self.holder))
         return None if found is None else found()
@@ -70,14 +148,15 @@ class ControllerMemory:
         """Whether the state of the object in this run is known, although other runs may have called it."""
         return not self._refusal
 
-    def begin(self, memo: dict[int, Any]) -> None:
-        """Let the object belong to this run, which begins with its present attributes, and call its method `reset`.
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """The attributes of the object in this run."""
+        if not self._has_attributes:
+            return {}
+        return attributes_of(self.holder) if self.user is self else self._stored
 
-        A run that uses the object already continues with a copy of the attributes.
-        """
-        user = self._user
-        if user is not None and user is not self:
-            user._keep_copy(memo)
+    def begin(self) -> None:
+        """Let the object belong to this run, which begins with its present attributes, and call its method `reset`."""
         self._occupy()
         reset = getattr(self.holder, "reset", None)
         if callable(reset):
@@ -91,72 +170,55 @@ class ControllerMemory:
         InputError
             If another run has called it since, and its state in this run could not be kept.
         """
-        user = self._user
-        if user is self:
-            return
+        if self.user is not self:
+            self.check()
+            self.replace(self._stored)
+
+    def check(self) -> None:
+        """Raise an InputError if the state of the object in this run could not be kept."""
         if self._refusal:
             raise InputError(self._refusal)
-        self._replace(self._stored, user)
+
+    def leave_with(self, attributes: Mapping[str, Any]) -> None:
+        """Continue with these attributes later, as another run begins to use the object."""
+        self._stored = attributes
+
+    def refuse(self, reason: str) -> None:
+        """Note that the attributes could not be kept as another run began to use the object."""
+        self._refusal = reason
+
+    def replace(self, attributes: Mapping[str, Any]) -> None:
+        """Give the object these attributes, and keep those that it has at present for the run that uses it."""
+        user, self._refusal = self.user, ""
+        if self._has_attributes:
+            if user is not None and user is not self:
+                user.leave_with(attributes_of(self.holder))
+            _set_attributes(self.holder, attributes)
+        self._occupy()
 
     def release(self) -> None:
         """Leave the object, with its present attributes, to other runs."""
-        if self._user is self:
+        if self.user is self:
             del _present[id(self.holder)]
-
-    def snapshot(self, memo: dict[int, Any]) -> dict[str, Any] | None:
-        """Return a copy of the attributes in this run, or None for a function without attributes.
-
-        Raises
-        ------
-        InputError
-            If the state cannot be copied.
-        """
-        if self._remembers:
-            raise InputError(
-                f"Run.save: the function of {self._title} reads variables that it sets itself: make it an object with "
-                "a method __call__, which keeps them in its attributes"
-            )
-        if self._refusal:
-            raise InputError(self._refusal)
-        if not self._has_attributes:
-            return None
-        try:
-            return deepcopy(attributes_of(self.holder) if self._user is self else self._stored, memo)
-        except Exception as error:  # objects may refuse copies in any way
-            raise InputError(
-                f"Run.save: the function of {self._title} cannot be copied ({type(error).__name__}: {error}): let it "
-                "keep its memory in attributes that can"
-            ) from error
-
-    def recall(self, saved: Mapping[str, Any] | None, memo: dict[int, Any]) -> None:
-        """Give the object the attributes of a snapshot."""
-        if saved is not None:
-            self._refusal = ""
-            self._replace(deepcopy(saved, memo), self._user)
 
     def _occupy(self) -> None:
         key = id(self.holder)
         _present[key] = weakref.ref(self, lambda gone: _present.pop(key) if _present.get(key) is gone else None)
 
-    def _replace(self, attributes: Mapping[str, Any], user: ControllerMemory | None) -> None:
-        """Give the object these attributes; `user` is the memory of the run whose attributes it has at present."""
-        if self._has_attributes:
-            if user is not None and user is not self:
-                user._stored = attributes_of(self.holder)
-            _set_attributes(self.holder, attributes)
-        self._occupy()
 
-    def _keep_copy(self, memo: dict[int, Any]) -> None:
-        """Store a copy of the attributes of this run, as another run begins to use the object."""
-        if self._remembers:
-            why = "reads variables that it sets itself: make it an object that keeps them in its attributes"
-        else:
-            try:
-                self._stored = deepcopy(attributes_of(self.holder), memo) if self._has_attributes else {}
-                return
-            except Exception as error:  # objects may refuse copies in any way
-                why = f"cannot be copied ({type(error).__name__}: {error}): give each run a system with its own"
-        self._refusal = f"{self._title}: another run has called its function since, which {why}"
+def _copies(memories: Sequence[ControllerMemory], attributes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return copies of the attributes of objects, which share in the copies what they share now.
+
+    Attributes that are themselves an object with a sampled function of the run stay this object.
+    """
+    for memory in memories:
+        if memory.obstacle:
+            raise _UncopiedError(memory.obstacle, memory.title)
+    try:
+        return copies(attributes, [holder for memory in memories for holder in memory.fellows])
+    except CopyError as error:
+        why = f"cannot be copied ({error}): let it keep its memory in attributes that can"
+        raise _UncopiedError(why, memories[error.index].title) from error
 
 
 def holder_of(function: Any) -> Any:
@@ -166,10 +228,8 @@ def holder_of(function: Any) -> Any:
 
 def _set_attributes(x: Any, attributes: Mapping[str, Any]) -> None:
     """Give an object exactly these attributes, in its dictionary or, where its class has such, in slots."""
-    slots = {name for name in [*attributes_of(x), *attributes] if name not in getattr(x, "__dict__", {})}
-    slots = {name for name in slots if isinstance(getattr(type(x), name, None), types.MemberDescriptorType)}
-    for name in slots:
-        slot = getattr(type(x), name)
+    slots = slots_of(type(x))
+    for name, slot in slots.items():
         if name in attributes:
             slot.__set__(x, attributes[name])
         elif hasattr(x, name):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -342,6 +342,10 @@ class Run:
             self._view.close()
         self._view = view(self, ranges=ranges, fps=fps, labels=labels, host=host, port=port)
         return self._view
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse copies and pickles, which would have to share compiled data with this run."""
+        raise TypeError(f"{OWNER}: a run cannot be copied or pickled; Run.save returns its state, which can")
 
     def save(self) -> SavedRun:
         """Return a snapshot from which the run can be continued with bitwise equal results.

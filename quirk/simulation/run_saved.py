@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ..constraints.sticking import Sticking
 from ..constraints.unilateral import Unilateral
 from ..errors import CheckpointWarning, InputError, outside
@@ -22,6 +24,7 @@ from ..result.segment_records import described_part, rebuilt_part
 from ..system.system import System
 from .controller_memory import holder_of
 from .identity import PartDigests, system_digest
+from .memory_copies import reduced_view
 
 # Maximum number of differences that the error of `restore` names.
 MOST_NAMED = 3
@@ -214,6 +217,13 @@ class _Writer(pickle.Pickler):
     def persistent_id(self, value: Any) -> Any:
         """Return the name of an object, or None if the object is to be pickled."""
         return self._name(value)
+
+    def reducer_override(self, value: Any) -> Any:
+        """Return what is pickled for arrays that share memory, which copies have as views of bytes."""
+        block = value.base if type(value) is np.ndarray else None
+        if isinstance(block, np.ndarray) and block.dtype == np.uint8 and block.ndim == 1 and not value.dtype.hasobject:
+            return reduced_view(value, block)
+        return NotImplemented
 
 
 class _Reader(pickle.Unpickler):

@@ -21,7 +21,7 @@ from ..result.segment import Segment
 from ..system.configuration import Configuration
 from ..system.system import System
 from ..util import validate
-from .controller_memory import copies_of, memories_of
+from .controller_memory import ControllerMemories
 from .hybrid.changed_parts import ChangedParts
 from .hybrid.event_processing import CALLS_SWITCH
 from .hybrid.hybrid_run import HybridRun
@@ -77,7 +77,7 @@ class Sampler:
         parts = {part.name: part for part in self.system}
         self._sampled = self.system.sampled
         self._functions = [sampled.in_system(parts) for sampled in self._sampled]
-        self._memories = memories_of(self._sampled)
+        self._memory = ControllerMemories(self._sampled)
         self._counts = [0] * len(self._sampled)
         self.next = np.inf
         self._state: SampledState | None = None
@@ -86,18 +86,14 @@ class Sampler:
 
     def reset(self) -> None:
         """Let the objects with sampled functions belong to the run that begins, and call their methods `reset`."""
-        memo = copies_of(self._memories)
-        for memory in dict.fromkeys(self._memories):
-            memory.begin(memo)
+        self._memory.begin()
 
     def enter(self) -> None:
         """Give the objects with sampled functions the attributes that they have in this run.
 
         It is called before functions of the run, which may all read these attributes.
         """
-        for memory in self._memories:
-            if memory.is_kept:
-                memory.enter()
+        self._memory.enter()
 
     def begin(
         self, run: HybridRun, serve: Callable[[Solver], None], functions: list[Any], in_python: list[Any]
@@ -195,23 +191,18 @@ class Sampler:
 
     def snapshot(self) -> tuple[Any, ...]:
         """Return all data required to continue the calls, including the attributes of functions that are objects."""
-        memo = copies_of(self._memories)
-        memories = [memory.snapshot(memo) for memory in self._memories]
-        return list(self._counts), self.next, self.inputs.snapshot(), memories
+        return list(self._counts), self.next, self.inputs.snapshot(), self._memory.snapshot()
 
     def recall(self, saved: tuple[Any, ...]) -> None:
         """Restore a snapshot, except the history of the inputs."""
-        counts, self.next, inputs, memories = saved
+        counts, self.next, inputs, memory = saved
         self._counts = list(counts)
         self.inputs.recall(inputs)
-        memo = copies_of(self._memories)
-        for memory, content in zip(self._memories, memories, strict=True):
-            memory.recall(content, memo)
+        self._memory.recall(memory)
 
     def end(self) -> None:
         """Leave objects with sampled functions to other runs, at the end of a run that is not continued."""
-        for memory in self._memories:
-            memory.release()
+        self._memory.end()
 
     def _instant(self, k: int) -> float:
         """Return the time (s) of the next call of the sampled function with index `k`."""
@@ -230,7 +221,7 @@ class Sampler:
         sampled, t = self._sampled[k], self._instant(k)
         title = f"{sampled}, at t = {t:.9g} s"
         self.enter()
-        self._memories[k].enter()  # raises an error for attributes that could not be kept
+        self._memory.enter_for(k)  # raises an error for attributes that could not be kept
         switches = self.system.switches
         try:
             returned = self._functions[k](t, self._state)

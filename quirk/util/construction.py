@@ -169,8 +169,8 @@ def remembered(function: F) -> F:
 
 def made_with(x: Any) -> ConstructorCall | None:
     """Return the recorded constructor call of an object, or None if no call was recorded."""
-    found: ConstructorCall | None = getattr(x, "__dict__", {}).get("_made")
-    return found
+    own = getattr(x, "__dict__", None)
+    return own.get("_made") if isinstance(own, Mapping) else None  # an object may answer to any name
 
 
 def _kept(value: Any) -> Any:

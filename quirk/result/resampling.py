@@ -150,7 +150,7 @@ def _within(
         _warn_of_jump(segment, rows[inner[across]])
         across[:] = False
     if len(inner) and jumps is not None and not segment.recorded and _slides(segment):
-        across |= ~_is_well_known(Interpolant(segment, rows[inner], order=1), rows[inner])
+        across |= _needs_integration(segment, rows[inner])
     for path, here in _interpolants(segment, rows, inner[~across]):
         left = rows[here]
         start, end = segment.time[left], segment.time[left + 1]
@@ -221,6 +221,16 @@ def _is_well_known(path: Interpolant, rows: np.ndarray) -> np.ndarray:
     return np.asarray(
         path.uncertainty(Abscissa(rows, np.full(len(rows), 0.5))) <= WELL_KNOWN * path.segment.model.length
     )
+
+
+def _needs_integration(segment: Segment, rows: np.ndarray) -> np.ndarray:
+    """Return whether polynomials are too inaccurate in the intervals that start at the outputs `rows` (p,).
+
+    `segment` is a segment in which friction slides. Just before slip ends, the friction force depends on small errors
+    of it.
+    """
+    ends = np.isin(rows + 1, list(segment.ends_of_slip))
+    return np.asarray(ends | ~_is_well_known(Interpolant(segment, rows, order=1), rows))
 
 
 def _slides(segment: Segment) -> bool:

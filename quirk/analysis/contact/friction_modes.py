@@ -18,12 +18,12 @@ from quirk.constraints.slip import OfGap, OfSurfaces
 from quirk.dynamics.contact.contact_modes import ContactModes, FrictionElement
 from quirk.dynamics.model.applied_loads import coordinate_at
 from quirk.dynamics.model.time_derivatives import PoseDerivatives
+from quirk.dynamics.sparse.solver.slip_directions import set_slip_directions
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.events.dimension import Dimension
 from quirk.events.names import CommonMargin, Reading, Shared
 from quirk.forces.ball_friction import BallFriction
-from quirk.forces.friction import Friction
 from quirk.forces.joint_friction import JointFriction
 from quirk.forces.load_shares import LoadShares
 from quirk.forces.stick_slip import (
@@ -284,12 +284,7 @@ def align_slip_directions(solver: Solver, modes: Mapping[str, FrictionMode]) -> 
 
     `modes` are the states of the friction elements by name.
     """
-    inputs, table = solver.applied.table.inputs, solver.frictions
-    sliding = [element for element, _ in solver.model.forces if isinstance(element, Friction)]
-    for k, element in enumerate(sliding):
-        first = int(table.direction[k])
-        inputs[first : first + element.slip.size] = modes[element.name].slip_direction
-        inputs[first + element.place_of("following") - element.place_of("direction")] = 1.0
+    set_slip_directions(solver, {name: mode.slip_direction for name, mode in modes.items()})
 
 
 def slip_components_of(friction: StickSlip) -> list[tuple[SlipComponent, int]]:

@@ -121,6 +121,27 @@ def test_all_corners_of_a_plate_stop_in_one_event(method):
 
 
 @pytest.mark.parametrize("method", ["RadauIIA9", "RK4"])
+def test_plates_stop_on_a_table_that_tilts(method):
+    """The points of contact accelerate a little, in proportion to their distances, when the plate comes to rest."""
+    rng = np.random.default_rng(0)
+    for seed in range(6):
+        table = quirk.Body.box("table", 5.0, [2, 2, 0.1], position=[0, 0, -0.05])
+        rail = quirk.Revolute("rail", GROUND, table, point=[0, 0, 0], axis="y")
+        body = quirk.Body.box("body", 1.0, [0.6, 0.4, 0.1], position=[-0.07, 0.06, 0.05], angular_velocity=[0, 0, 0.8])
+        parts = [table, rail, quirk.Drive("drive", rail, Motion.polynomial([0, 0, 0.2])), body]
+        for k, angle in enumerate(np.arange(3) * 2 * np.pi / 3 + rng.uniform(-0.4, 0.4, 3)):
+            corner = quirk.surface.point([0.3 * np.cos(angle), 0.3 * np.sin(angle), -0.05])
+            plane = quirk.surface.plane(point=[0, 0, 0.05])
+            contact = quirk.Contact(f"corner {k}", table, body, on_i=plane, on_j=corner)
+            parts += [contact, quirk.Friction(f"friction {k}", contact, 0.2)]
+        system = quirk.System(parts, gravity=[0, 0, -9.81])
+        exact = quirk.simulate(system, 0.25, output=[0.25])
+        found = quirk.simulate(system, 0.25, output=[0.25], method=method, step=1e-3)
+        assert all(found[f"friction {k}"].sticking[-1] for k in range(3)), seed
+        np.testing.assert_allclose(found["body"].position[-1], exact["body"].position[-1], atol=1e-5, err_msg=f"{seed}")
+
+
+@pytest.mark.parametrize("method", ["RadauIIA9", "RK4"])
 @pytest.mark.parametrize("kind", [ellipsoid, plate])
 def test_errors_of_bodies_that_turn_while_they_slide_fall_with_the_step(kind, method):
     for seed in range(5):

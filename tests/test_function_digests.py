@@ -1,5 +1,6 @@
 """Digests of functions: different where functions act differently, equal in every process and after runs."""
 
+import ctypes
 import dataclasses
 import functools
 import json
@@ -82,6 +83,41 @@ class Push(quirk.ForceElement):
         return [0, 0, 0], 0, [self.k.k, 0, 0], 0
 
 
+class Tagged(np.ndarray):
+    """An array with an attribute."""
+
+
+class Labels(set):
+    """A set with an attribute."""
+
+
+def matching(k):
+    held = Law(k)
+
+    def law(t, x, v):
+        match held:
+            case Law(k=found):
+                return found
+
+    return law
+
+
+def matching_by_position(k):
+    held = Data(k)
+
+    def law(t, x, v):
+        match held:
+            case Data(found):
+                return found
+
+    return law
+
+
+def marked(x, k):
+    x.k = k
+    return x
+
+
 def over(held, read):
     return lambda t, x, v: read(held)
 
@@ -135,6 +171,13 @@ MAKERS = {
     "method of a class": lambda k: Twice(k).method,
     "method called by its class": lambda k: over(Law(k), lambda x: Law.helped(x)),
     "new objects beside an old one": lambda k: over(Law(k), lambda x: x.k + Law(0.0).k),
+    "pattern of a class": matching,
+    "pattern by position": matching_by_position,
+    "attribute of an array": lambda k: over(marked(np.zeros(2).view(Tagged), k), lambda x: x.k),
+    "attribute of a set": lambda k: over(marked(Labels(), k), lambda x: x.k),
+    "attribute of a partial": lambda k: over(marked(functools.partial(abs, 1.0), k), lambda x: x.k),
+    "array of C": lambda k: over((ctypes.c_double * 2)(1.0, k), lambda x: x[1]),
+    "order of a dict": lambda k: over({"b": 1, "a": 2} if k > 1.5 else {"a": 2, "b": 1}, lambda x: next(iter(x))),
     "slots": Slots,
     "dataclass": Data,
     "list with attributes": several,

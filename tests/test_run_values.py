@@ -62,6 +62,41 @@ def in_python():
     return force, lambda value: setattr(settings, "level", value)
 
 
+def pattern():
+    settings = Settings()
+
+    def force(t, x, v):
+        match settings:
+            case Settings(level=found):
+                return found
+
+    return force, lambda value: setattr(settings, "level", value)
+
+
+def pattern_by_position():
+    class Positions(Settings):
+        __match_args__ = ("level",)
+
+    settings = Positions()
+
+    def force(t, x, v):
+        match settings:
+            case Positions(found):
+                return found
+
+    return force, lambda value: setattr(settings, "level", value)
+
+
+class Tagged(np.ndarray):
+    """An array with an attribute."""
+
+
+def attribute_of_an_array():
+    array = np.zeros(2).view(Tagged)
+    array.level = 1.0
+    return lambda t, x, v: array.level, lambda value: setattr(array, "level", value)
+
+
 def class_of_an_object():
     class Other:
         level = 1.0
@@ -132,7 +167,10 @@ UNUSUAL = [
     class_of_an_object, base_of_a_class, special_method, built_in_name, attribute_of_a_partial, cached_property,
     list_that_contains_itself,
 ]  # fmt: skip
-WAYS = [attribute, element_of_a_list, element_of_an_array, closure, in_python]
+WAYS = [
+    attribute, element_of_a_list, element_of_an_array, closure, in_python, pattern, pattern_by_position,
+    attribute_of_an_array,
+]  # fmt: skip
 METHODS = [{}, {"method": "Tsit5"}, {"method": "RK4", "step": 0.013}, {"method": "RadauIIA9"}, {"method": "Taylor"}]
 
 

@@ -113,10 +113,11 @@ def use_of(code: types.CodeType) -> CodeUse:
         return frozenset(str(i.argval) for i in instructions if i.opname in operations)
 
     inner = [use_of(part) for part in code.co_consts if isinstance(part, types.CodeType)]
-    names = arguments(_READ | {"IMPORT_FROM"})
+    names = arguments(_READ | {"IMPORT_FROM"}) | _matched(instructions)
     stored = arguments(_SET)
     reaching = any(_is_dunder(name) or name in _REACHING for name in names | stored)
     class_bodies = any(i.opname in _CLASS_BODIES for i in instructions)
+    by_position = any(i.opname == "MATCH_CLASS" and i.arg for i in instructions)  # of attributes that the class names
     in_place = any(i.opname == "BINARY_OP" and i.argrepr.endswith("=") for i in instructions)
     given = [x for x in [*code.co_consts, *(i.argval for i in instructions)] if isinstance(x, tuple)]
     out = any(isinstance(name, str) and (name == "out" or name[:10] == "overwrite_") for x in given for name in x)
@@ -125,7 +126,7 @@ def use_of(code: types.CodeType) -> CodeUse:
         return used.union(*(getattr(use, attribute) for use in inner))
 
     return CodeUse(
-        known=not reaching and not class_bodies and all(use.known for use in inner),
+        known=not reaching and not class_bodies and not by_position and all(use.known for use in inner),
         globals=merged(arguments(_NAMED), "globals"),
         names=merged(names, "names"),
         modules=merged(frozenset(name.partition(".")[0] for name in arguments({"IMPORT_NAME"})), "modules"),
@@ -138,6 +139,12 @@ def use_of(code: types.CodeType) -> CodeUse:
         filled=merged(_filled(instructions), "filled"),
         remembered=merged(_remembered(instructions), "remembered"),
     )
+
+
+def _matched(instructions: Sequence[dis.Instruction]) -> frozenset[str]:
+    """Return the attributes that patterns of classes read by name, as in ``case Gains(k=k)``."""
+    pairs = itertools.pairwise(instructions)
+    return frozenset(name for names, one in pairs if one.opname == "MATCH_CLASS" for name in names.argval)
 
 
 def _stored_beyond_self(code: types.CodeType, instructions: Sequence[dis.Instruction]) -> frozenset[str]:

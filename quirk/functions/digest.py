@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import ctypes
 import enum
 import functools
 import hashlib
@@ -47,6 +48,8 @@ MOST_OBJECTS = 20_000
 SET_IN_RUN = ["set during the run"]
 # Types of immutable values that are described by their text; subclasses in user code may have attributes, too.
 _TEXTS = (str, bytes, int, bool, float, complex, range, type(...), type(None))
+# Types of objects with memory in the format of C.
+_OF_C = (ctypes.Array, ctypes.Structure, ctypes.Union)
 # Functions and attributes that read attributes of an object whose names are not in the code.
 _READ_ALL = {"getattr", "vars", "dir", "astuple", "asdict", "attrgetter", "copy", "deepcopy", "__dict__", "__slots__"}
 
@@ -137,7 +140,10 @@ class Digests:
     def _of_container(self, value: Any, depth: int) -> Any:
         """Return the description of an object that contains others, at the level of nesting `depth` of these."""
         if isinstance(value, np.ndarray) and value.dtype != object:
-            return [value.dtype.str, list(value.shape), hashlib.sha256(value.tobytes()).hexdigest()]
+            content = [value.dtype.str, list(value.shape), hashlib.sha256(value.tobytes()).hexdigest()]
+            return [content, self._of_function(value, depth)] if is_user_made(type(value)) else content
+        if isinstance(value, _OF_C):
+            return [type(value).__qualname__, bytes(value).hex()]
         call = made_with(value)
         if call is not None:
             return self._of_part(value, call, depth)
@@ -155,11 +161,15 @@ class Digests:
             if unresolved_object(value) is not None:
                 return self._unresolved(value)
             items = {self._key(key, depth): self._described(value[key], depth) for key in sorted(value, key=str)}
+            order = [self._key(key, depth) for key in value]
+            if self._in_function and order != sorted(order):  # which a function may read, too
+                items = {"items": items, "order": order}
             if isinstance(value, collections.defaultdict):
                 return [items, self._described(value.default_factory, depth)]
             return [items, self._of_function(value, depth)] if user_made else items
         if isinstance(value, set | frozenset):
-            return sorted((self._described(one, depth) for one in value), key=json.dumps)
+            members = sorted((self._described(one, depth) for one in value), key=json.dumps)
+            return [members, self._of_function(value, depth)] if user_made else members
         return self._of_function(value, depth)
 
     def _key(self, key: Any, depth: int) -> str:
@@ -213,7 +223,9 @@ class Digests:
             return self._of_class(value, depth, creates=True)
         parts = parts_of_callable(value)
         if parts is not None:
-            return [type(value).__qualname__, [self._described(part, depth) for part in parts]]
+            own = vars(value) if isinstance(value, functools.partial) else {}
+            described = [type(value).__qualname__, [self._described(part, depth) for part in parts]]
+            return [*described, self._attributes(value, own, depth)] if own else described
         if isinstance(value, CALLABLES):
             return self._of_builtin(value, depth)
         if is_made_of_attributes(type(value)):

@@ -377,6 +377,8 @@ class Effects:
         self._visit_all(part for part in gc.get_referents(x) if part is not kind)
 
     def _visit_array(self, x: np.ndarray) -> None:
+        if root_of(type(x)) not in LIBRARIES:  # a user's class, whose arrays have attributes
+            raise _UnknownError
         if x.dtype == object:
             self._visit_all(x.ravel().tolist())
         base: Any = x

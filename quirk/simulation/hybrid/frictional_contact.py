@@ -208,7 +208,7 @@ class FrictionalContactSolver:
         touching[: rows.contact_count] = ~unloading
         q[touching & (np.abs(q) <= ROUND_OFF * largest)] = 0.0
         # Round-off of the speeds of bodies at rest causes such accelerations along curves.
-        q[np.abs(q) <= slow**2 / rows.length] = 0.0
+        q[np.abs(q) <= slow.min(initial=np.inf) ** 2 / rows.length] = 0.0
         problem = rows.W, q, range(rows.contact_count), rows.elements
         unloaded = np.flatnonzero(unloading).tolist()
         modes = solve_coulomb(*problem, NOISE * largest, rows.compliance, unloaded)

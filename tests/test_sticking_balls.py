@@ -329,3 +329,26 @@ def test_the_event_is_listed_at_which_a_tumbling_body_stops():
         result = quirk.simulate(system, 3.0, output=[3.0])
         assert result["brake"].sticking[-1]
         assert [event.direction for event in result.events] == [-1], (inertia, spin)
+
+
+@pytest.mark.parametrize("kind", ["rods", "any"])
+def test_a_body_breaks_away_along_its_acceleration(kind):
+    """With a sliding torque far below the static one, and moments of inertia in a ratio of up to 100."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        sizes = rng.uniform(0.1, 1.0, 3) if kind == "any" else rng.permutation([1.0, 0.1, 0.1])
+        inertia = 0.1 * np.array(
+            [sizes[1] ** 2 + sizes[2] ** 2, sizes[0] ** 2 + sizes[2] ** 2, sizes[0] ** 2 + sizes[1] ** 2]
+        )
+        body, ball = rotor(inertia, orientation=rotation.exp(rng.normal(size=3)))
+        brake = quirk.JointFriction("brake", ball, coulomb=1.0, static=rng.uniform(1.0, 1.5), sticking=True)
+        slope = rng.normal(size=3)
+        torque = [Motion.polynomial([0.0, 2.0 * part / np.linalg.norm(slope)]) for part in slope]
+        system = quirk.System([body, ball, brake, quirk.Torque("torque", body, torque, frame="inertial")])
+        result = quirk.simulate(system, 1.0, output=[0.0, 1.0])
+        (event,) = result.events
+        assert event.direction == 1 and event.time == pytest.approx(0.5 * brake.static, rel=1e-9), seed
+        after = np.flatnonzero(result.time == event.time)[-1]
+        turning = rotation.matrix(body.orientation) @ result["body"].angular_acceleration[after]
+        friction = result["brake"].torque()[after]
+        np.testing.assert_allclose(friction, -turning / np.linalg.norm(turning), atol=1e-5, err_msg=f"{seed}")

@@ -12,6 +12,8 @@ from itertools import chain
 
 import numpy as np
 
+from quirk.dynamics.model.friction_normal_load import ConstantLoad
+
 from .contact_modes import (
     CONTACT,
     RELATIVE_ZERO,
@@ -27,7 +29,7 @@ from .contact_modes import (
 )
 from .gauss_seidel import gauss_seidel_modes
 from .lcp import independent_columns
-from .one_contact import slip_directions_of_one_contact
+from .one_contact import slip_direction_of_known_friction, slip_directions_of_one_contact
 
 # Relative amount by which the friction limit is lowered if an event has located the time at which it is reached.
 AT_LIMIT = 1e-10
@@ -63,7 +65,8 @@ def search_from_guesses(problem: ContactProblem, contacts: Sequence[int]) -> Con
         for element, e in zip(elements, known_directions, strict=True)
     ]
     modes = search_from(problem, contacts, TrialModes({*loaded}, slip_directions, none), failed)
-    guesses = chain(_modes_of_one_contact(problem, contacts), gauss_seidel_modes(problem, contacts))
+    alone = _modes_of_one_contact(problem, contacts), _modes_of_known_friction(problem)
+    guesses = chain(*alone, gauss_seidel_modes(problem, contacts))
     for trial in guesses if modes is None else ():
         modes = search_from(problem, contacts, trial, failed)
         if modes is not None:
@@ -81,6 +84,20 @@ def _modes_of_one_contact(problem: ContactProblem, contacts: Sequence[int]) -> I
         rows = [c, *element.rows]
         for e in slip_directions_of_one_contact(problem.W[np.ix_(rows, rows)], problem.q[rows], element.coefficient):
             yield TrialModes({c}, [e], np.zeros(len(problem.q)))
+
+
+def _modes_of_known_friction(problem: ContactProblem) -> Iterator[TrialModes]:
+    """Yield the modes in which a single friction element with a constant limit begins to slide; none for others."""
+    if len(problem.elements) != 1 or not isinstance(problem.elements[0].normal_load, ConstantLoad):
+        return
+    (element,), none = problem.elements, np.zeros(len(problem.q))
+    if element.slip_direction is None and len(element.rows) == len(problem.q):
+        load, _ = normal_load_of(element, none, TrialModes(set(), [None], none))
+        force, rows = element.coefficient * load, element.rows
+        e = slip_direction_of_known_friction(problem.W[np.ix_(rows, rows)], problem.q[rows], force)
+        if e is not None:
+            none[rows] = -force * e
+            yield TrialModes(set(), [e], none)
 
 
 class VisitedModes:

@@ -69,3 +69,20 @@ def test_slip_that_ends_long_before_it_did_in_an_inaccurate_run():
     near = result.at(rolls * (1 - 1e-5))
     np.testing.assert_allclose(near["ball"].velocity[0], result.at(rolls)["ball"].velocity[0], atol=1e-4)
     assert near.uncertainty[0] > 1e-4
+
+
+@pytest.mark.parametrize("gravity", [0.0, 9.81])
+def test_times_around_the_end_of_slip_in_a_ball_joint(gravity):
+    """The torque of the friction is constant, and its direction turns ever faster."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        place, spin = np.array([0.3, 0.1, -0.2]), 2 * rng.normal(size=3)
+        inertia, velocity = 0.1 * rng.uniform(0.6, 1.0, 3), np.cross(spin, place)
+        body = Body("ball", 1.0, inertia, position=place, velocity=velocity, angular_velocity=spin)
+        joint = quirk.Spherical("joint", GROUND, body, point=[0, 0, 0])
+        brake = quirk.JointFriction("brake", joint, coulomb=4.0, sticking=True)
+        system = quirk.System([body, joint, brake], gravity=[0, 0, -gravity])
+        result = quirk.simulate(system, 2.0, output=0.05)
+        times = toward(result.events.time[0])
+        velocity, spin = differences(result.at(times), system, times)
+        assert velocity < 1e-6 and spin < 1e-6, seed

@@ -9,7 +9,7 @@ From there to the next output states are linear in time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -26,7 +26,8 @@ from ..dynamics.sparse.stepping.watched_quantities import EventFunction
 from ..dynamics.user_functions import prescribed_motions
 from ..errors import InputError
 from ..events.names import Reading
-from ..forces import Friction
+from ..forces import ForceElement, Friction
+from ..forces.ball_friction import BallFriction
 from ..integrators import RADAU_IIA9, TABLEAUX, Breaks, IntegrationError, Statistics
 from ..integrators.breaks import APART_ULPS
 from .segment import BEFORE_ULPS, Segment
@@ -139,13 +140,18 @@ def _found(segment: Segment, run: CompiledRun, row: int, times: np.ndarray) -> t
     return states, turned, _difference(segment, ahead, segment.flat[row + 1])
 
 
+def slides_in_directions(element: ForceElement) -> TypeGuard[Friction | BallFriction]:
+    """Whether a force element is sliding friction whose force may turn fast: it depends on loads, or on directions."""
+    return isinstance(element, Friction) or (isinstance(element, BallFriction) and bool(element.heading.any()))
+
+
 def _ends_of_slip(model: Model) -> list[EventFunction]:
     """Return the event functions of the ends of slip, beyond which the friction force of a segment does not hold.
 
     By the errors of both, slip may end earlier in an integration than in the run. Slip that has just begun is slower
     than its floor, and may turn back a little, as in the run.
     """
-    sliding = [element for element, _ in model.forces if isinstance(element, Friction)]
+    sliding = [element for element, _ in model.forces if slides_in_directions(element)]
     levels = [-element.floor / (KEEPS * FASTER) if element.begins else 0.0 for element in sliding]
     return [
         EventFunction((element.name, 0, "slip"), f"{element}", Reading(element, "ahead", None, level), -1, True, True)

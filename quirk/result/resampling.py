@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike
 
 from ..dynamics.model.joint_angles import Turns
 from ..errors import InputError, OutputWarning, outside
-from ..forces import Friction
 from ..integrators.breaks import PARTS
 from ..util import validate
 from ..util.misuse import explained
 from .auxiliary_interpolation import with_auxiliary_states
-from .integrated_intervals import Jumps, given_breaks, integrated
+from .integrated_intervals import Jumps, given_breaks, integrated, slides_in_directions
 from .interpolated_accelerations import warn_of_inaccurate_loads
 from .power import GRAVITY, IMPACTS, Power, power_of
 from .result import Result
@@ -234,8 +233,8 @@ def _needs_integration(segment: Segment, rows: np.ndarray) -> np.ndarray:
 
 
 def _slides(segment: Segment) -> bool:
-    """Whether friction slides that depends on loads, so that jerk and snap are not known, and slip may turn fast."""
-    return any(isinstance(element, Friction) for element, _ in segment.model.forces)
+    """Whether friction slides whose force depends on loads, or turns fast, so that jerk and snap are not known."""
+    return any(slides_in_directions(element) for element, _ in segment.model.forces)
 
 
 def _check(segment: Segment, rows: np.ndarray, times: np.ndarray, uncertainty: np.ndarray) -> None:

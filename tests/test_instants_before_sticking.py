@@ -47,7 +47,7 @@ def test_times_around_the_end_of_slip(seed, method):
     at = result.at(times)
     velocity, spin = differences(at, system, times, method=method)
     assert velocity < 5e-7 and spin < 1e-5
-    # The values do not depend on what else is asked for.
+    # The values at one time do not depend on the other times of the call.
     for k in range(0, len(times), 7):
         np.testing.assert_allclose(result.at(times[k])["ball"].velocity[0], at["ball"].velocity[k], atol=1e-7)
 

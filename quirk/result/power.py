@@ -156,8 +156,7 @@ def power_of(
 
     def usual() -> tuple[dict[str, np.ndarray], float]:
         work, uncertainty = work_of(result, of, stored)
-        impacts = work_of_impacts(result, kinetic)
-        return work | ({} if impacts is None else {IMPACTS: impacts}), uncertainty
+        return work | work_of_impacts(result, kinetic), uncertainty
 
     done = usual if compute_work is None else compute_work
     return Power(of, done, kinetic, stored, run, _late_output(result) if run is None else None)
@@ -195,11 +194,11 @@ def work_of(
     return work, float(np.abs((found - coarser).sum(axis=1)).max(initial=0.0))
 
 
-def work_of_impacts(result: Result, kinetic: np.ndarray) -> np.ndarray | None:
-    """Return the work (nt,), J, of all impacts since the first time, or None for a system without impacts.
+def work_of_impacts(result: Result, kinetic: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the work (nt,), J, of all impacts since the first time, in a dict that is empty without impacts.
 
     `kinetic` (nt,) is the kinetic energy (J), which jumps at impacts.
     """
     done = jumps(result.time, kinetic)
     pushes = any(isinstance(constraint, Unilateral) for constraint in result.system.constraints)
-    return done if pushes or done.any() else None
+    return {IMPACTS: done} if pushes or done.any() else {}

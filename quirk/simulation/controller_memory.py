@@ -207,7 +207,7 @@ class ControllerMemory:
 
 
 def _copies(memories: Sequence[ControllerMemory], attributes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return copies of the attributes of objects, which share in the copies what they share now.
+    """Copy the attributes of several controllers together, so that objects which they share are copied once.
 
     Attributes that are themselves an object with a sampled function of the run stay this object.
     """

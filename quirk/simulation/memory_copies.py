@@ -41,7 +41,7 @@ class CopyError(Exception):
 
 
 def copies(attributes: Sequence[Mapping[str, Any]], kept: Iterable[Any]) -> list[Any]:
-    """Return copies of the attributes of several objects, which share in the copies what they share now.
+    """Copy the attributes of several objects together, so that objects and memory which they share are copied once.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _view(block: np.ndarray, dtype: Any, shape: Any, offset: int, strides: Any, 
 
 
 class _Writer(pickle.Pickler):
-    """Pickler that leaves out arrays and what is not copied, by their ids.
+    """Pickler that writes only the ids of arrays and of objects that are not copied.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class _Writer(pickle.Pickler):
         return id(x) if _is_plain_array(x) else None
 
     def reducer_override(self, x: Any) -> Any:
-        """Return what is written for a bound method."""
+        """Return the function and the object of a bound method, from which its copy is made."""
         if type(x) is types.MethodType:
             return types.MethodType, (x.__func__, x.__self__)
         if type(x) is types.BuiltinMethodType and getattr(x.__self__, x.__name__, x) != x:
@@ -169,7 +169,7 @@ class _Writer(pickle.Pickler):
 
 
 class _Reader(pickle.Unpickler):
-    """Unpickler of what a `_Writer` has written.
+    """Unpickler that reads the output of a `_Writer`, and puts objects or copies in the places of their ids.
 
     Parameters
     ----------

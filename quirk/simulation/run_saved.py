@@ -219,7 +219,7 @@ class _Writer(pickle.Pickler):
         return self._name(value)
 
     def reducer_override(self, value: Any) -> Any:
-        """Return what is pickled for arrays that share memory, which copies have as views of bytes."""
+        """Return the reduced form of an array that is a view of a block of bytes, as arrays with shared memory are."""
         block = value.base if type(value) is np.ndarray else None
         if isinstance(block, np.ndarray) and block.dtype == np.uint8 and block.ndim == 1 and not value.dtype.hasobject:
             return reduced_view(value, block)

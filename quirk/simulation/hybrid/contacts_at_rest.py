@@ -74,10 +74,10 @@ class ContactsAtRest:
         frictional, t, solver, angles = self._frictional, instant.t, instant.solver, instant.angles
         rows = frictional.rows(solver, t, y, instant.kinematics(y), indices, acting, True)
         slow = np.full(len(rows.indices), slip_limit(instant, y, rows))
-        keeps = np.maximum(slow, slip_resolved_by_steps(instant, y, rows) / SLIP_FLOOR)
+        unresolved = np.maximum(slow, slip_resolved_by_steps(instant, y, rows) / SLIP_FLOOR)
         at_limit = [name for key in triggered if key[2] == "cone" for name in contact_state.elements_at_limit(key[0])]
         ended = {name for name, _, kind in triggered if kind in ("slip", "passes")}
-        still = _still(rows, ended, slow, keeps)
+        still = _still(rows, ended, slow, unresolved)
         # Friction elements that gather speed together reach it one after another.
         sliding = {
             name: mode
@@ -112,7 +112,7 @@ class ContactsAtRest:
                 raise
             return y, without_creep(t, contact_state, rows.friction_elements, triggered), {}
         shares = self._shares(rows, modes, load_round_off, indices)
-        friction_modes = friction_modes_after_event(t, rows, modes, slow, keeps, rates, contact_state, shares)
+        friction_modes = friction_modes_after_event(t, rows, modes, slow, unresolved, rates, contact_state, shares)
         friction_modes = self._frictions.with_positions(
             friction_modes, contact_state.friction, solver.model.auxiliary.state(y)
         )
@@ -194,24 +194,24 @@ class ContactsAtRest:
         )
 
 
-def _still(rows: ContactRows, ended: Collection[str], slow: np.ndarray, keeps: np.ndarray) -> np.ndarray:
+def _still(rows: ContactRows, ended: Collection[str], slow: np.ndarray, unresolved: np.ndarray) -> np.ndarray:
     """Return the slip (r,), m/s over SLIP_FLOOR, below which friction counts as not slipping at an event.
 
-    It is `keeps`, (r,), for the friction elements `ended`, whose component of slip ahead has vanished: the component
-    across is slip that fixed steps do not resolve. If all slip between two bodies is as slow as that, they come to rest
-    together. For other friction it is `slow`, (r,).
+    It is `unresolved`, (r,), for the friction elements `ended`, whose component of slip ahead has vanished: the
+    component across is slip that fixed steps do not resolve. If all slip between two bodies is as slow as that, they
+    come to rest together. For other friction it is `slow`, (r,).
     """
     still, pairs = slow.copy(), [pair_of_bodies(friction) for friction in rows.friction_elements]
     frictions = list(zip(rows.elements, rows.friction_elements, pairs, strict=True))
     slips = {
         pair
         for element, _, pair in frictions
-        if np.linalg.norm(rows.kinematics.rate[element.rows]) > SLIP_FLOOR * keeps[element.rows].max()
+        if np.linalg.norm(rows.kinematics.rate[element.rows]) > SLIP_FLOOR * unresolved[element.rows].max()
     }
     stop = {pair for _, friction, pair in frictions if friction.name in ended and pair not in slips}
     for element, friction, pair in frictions:
         if friction.name in ended or pair in stop:
-            still[element.rows] = keeps[element.rows]
+            still[element.rows] = unresolved[element.rows]
     return still
 
 

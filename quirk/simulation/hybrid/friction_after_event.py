@@ -11,7 +11,7 @@ import numpy as np
 
 from quirk.analysis.contact.friction_modes import SLIP_FLOOR, FrictionMode, sliding_mode
 from quirk.constraints import Stop
-from quirk.dynamics.contact.contact_modes import ContactModes
+from quirk.dynamics.contact.contact_modes import ContactModes, FrictionElement
 from quirk.dynamics.model.friction_normal_load import ConstantLoad
 from quirk.errors import outside
 from quirk.forces.stick_slip import NO_SHARES, StickSlip
@@ -34,7 +34,7 @@ CREEP, LEAST_CREEP = 2 * SLIP_FLOOR, 1e-12
 # Sticking friction with redundant rows begins to slide at this multiple of the slip speed that counts as zero; smaller
 # slip is due to the misalignment of redundant rows.
 CREEP_REDUNDANT = 10 * SLIP_FLOOR
-# Slip keeps its direction below this fraction of the present slip at most, so that slow slip can become faster.
+# Friction follows the direction of slip above this fraction of the present slip, so that slow slip can become faster.
 SLOWER = 0.9
 # Friction with redundant rows that slides for less than this fraction of the free-fall time over the length of the
 # system does not begin to slide again, because it would alternate between sliding and sticking.
@@ -46,7 +46,7 @@ def friction_modes_after_event(
     rows: ContactRows,
     solution: ContactModes,
     slow: np.ndarray,
-    keeps: np.ndarray,
+    unresolved: np.ndarray,
     rates: np.ndarray,
     before: ContactState,
     shares: SharedContactLoads,
@@ -59,7 +59,8 @@ def friction_modes_after_event(
     rows : the r rows of gaps and slip components
     solution : solution of the contact problem
     slow : (r,) slip, m/s, below which friction counts as not slipping
-    keeps : (r,) slip, m/s; below SLIP_FLOOR times this value, at least `slow`, friction has not the direction of slip
+    unresolved : (r,) slip, m/s, at least `slow`; friction does not follow the direction of slip below SLIP_FLOOR times
+        this value
     rates : (r,) rates of the rows after the change, m/s
     before : contact state before the change
     shares : loads expressed by multipliers
@@ -73,11 +74,7 @@ def friction_modes_after_event(
         if e is not None:
             if loaded:
                 speed, prescribed = float(np.linalg.norm(rates[element.rows])), is_prescribed(rows, solution, k)
-                kept = float(keeps[element.rows].max()) * SLIP_FLOOR
-                if element.slip_direction is not None:
-                    kept = min(kept, SLOWER * speed)
-                least = SLIP_FLOOR * float(slow[element.rows].max())
-                floor, turns = max(least, kept), kept > least
+                floor, turns = _floor_of_slip(element, slow, unresolved, speed)
                 load = shares.load_rows(k)
                 # Friction that begins to slide because contacts change does not alternate with sticking.
                 slid = former is not None and former.sticking_components is None
@@ -126,6 +123,20 @@ def friction_modes_after_event(
         elif creep is not None:
             friction_modes[friction.name] = FrictionMode((), side=side, creep=creep)
     return friction_modes
+
+
+def _floor_of_slip(
+    element: FrictionElement, slow: np.ndarray, unresolved: np.ndarray, speed: float
+) -> tuple[float, bool]:
+    """Return the slip, m/s, below which friction does not follow its direction, and whether fixed steps are the cause.
+
+    `slow` and `unresolved`, (r,), are as for `friction_modes_after_event`; `speed` is the slip after the event, m/s.
+    """
+    least = SLIP_FLOOR * float(slow[element.rows].max())
+    delayed = SLIP_FLOOR * float(unresolved[element.rows].max())
+    if element.slip_direction is not None:
+        delayed = min(delayed, SLOWER * speed)
+    return max(least, delayed), delayed > least
 
 
 def creep_limit(friction: StickSlip, former: FrictionMode | None, limit: float, t: float, shortest: float) -> float:

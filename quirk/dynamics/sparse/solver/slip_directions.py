@@ -18,7 +18,7 @@ from .solver import Solver
 
 
 def set_slip_directions(solver: Solver, directions: Mapping[str, Sequence[float] | np.ndarray]) -> None:
-    """Set the directions of slip from which the force of each sliding friction element goes on without a jump.
+    """Set the direction of slip of each sliding friction element, so that its force does not jump.
 
     `directions` are unit vectors (d,) along the slip, by name of the friction element.
     """

@@ -84,7 +84,8 @@ def determine_signs(mechanism: Mechanism, settings: Settings, run: RunState) -> 
     A function that is zero has the sign of its rate. If a sign differs from that at the end of the last step, the state
     has jumped, or the last step ended at an event just before this crossing. The crossing is then recorded, unless it
     is due to a jump caused by the action of the same event, or the function is zero because it has crossed zero in an
-    event at this instant, to which further events belong.
+    event at this instant, to which further events belong. A function that is held at zero since its event, such as the
+    distance of two bodies that its action has welded together, keeps its sign.
     """
     watched, clock, reason = run.watched, run.clock, StepOutcome.GONE_ON
     run.counts.unsettled = 0
